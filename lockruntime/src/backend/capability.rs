@@ -1,0 +1,31 @@
+//! What a backend can do.
+
+/// What a backend can do; where they differ, the docs have it in one table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capabilities {
+    /// Excludes other processes, not only other tasks.
+    pub across_processes: bool,
+    /// Serves queue mode in the order of arrival.
+    pub fifo: bool,
+    /// Announces hand-overs instead of leaving them to the next ask.
+    pub wakeups: bool,
+}
+
+impl Capabilities {
+    /// For backends: nothing but exclusion within this process.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            across_processes: false,
+            fifo: false,
+            wakeups: false,
+        }
+    }
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Self::new()
+    }
+}

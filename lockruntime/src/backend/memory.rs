@@ -1,0 +1,359 @@
+//! Locks within one process: the contract's reference implementation.
+
+use std::collections::{BTreeMap, HashMap};
+use std::future::ready;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use super::{
+    Answer, Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, HandOver, Held, Holder,
+    Release, Released, Renew, Renewals, Renewed, Snapshot, WaitingTicket, Wakeups, Withdraw,
+    Withdrawn,
+};
+use crate::clock::{self, Moment};
+use crate::options::Mode;
+use crate::token::{FencingToken, OwnerToken};
+
+/// Dead tickets that one call drops at the most, as on a server.
+const DROPS: usize = 64;
+const SHOWN: usize = 1_000;
+
+/// Locks within one process. Clones share their locks: give one clone to each manager that shall exclude the others.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryBackend {
+    store: Arc<Mutex<Store>>,
+}
+
+#[derive(Debug, Default)]
+struct Store {
+    locks: HashMap<Arc<str>, Lock>,
+    channels: HashMap<Arc<str>, Wakeups>,
+    /// The last number given out, for places and tokens alike.
+    last: u64,
+}
+
+#[derive(Debug, Default)]
+struct Lock {
+    owner: Option<Owner>,
+    /// By arrival number.
+    queue: BTreeMap<u64, Ticket>,
+    numbers: HashMap<OwnerToken, u64>,
+}
+
+#[derive(Debug)]
+struct Owner {
+    ticket: OwnerToken,
+    token: FencingToken,
+    until: Moment,
+    holder: Arc<Holder>,
+}
+
+#[derive(Debug)]
+struct Ticket {
+    ticket: OwnerToken,
+    alive_until: Moment,
+    claim: Duration,
+    lease: Duration,
+    channel: Arc<str>,
+    holder: Arc<Holder>,
+}
+
+impl MemoryBackend {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // nothing that is done under this lock panics half-way
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
+    fn number(&mut self) -> u64 {
+        self.last = (self.last + 1).max(clock::wall_micros());
+        self.last
+    }
+
+    fn ask(&mut self, ask: &Ask, now: Moment) -> Answer {
+        let mut lock = self.locks.remove(&ask.record).unwrap_or_default();
+        let answer = self.ask_of(&mut lock, ask, now);
+        self.put_back(&ask.record, lock);
+        answer
+    }
+
+    fn ask_of(&mut self, lock: &mut Lock, ask: &Ask, now: Moment) -> Answer {
+        lock.expire(now);
+        if let Some(owner) = &mut lock.owner
+            && owner.ticket == ask.ticket
+        {
+            owner.until = owner.until.max(now + ask.lease);
+            return Answer::Held { token: owner.token };
+        }
+        let mine = lock.numbers.get(&ask.ticket).copied();
+        let head = lock.head(now);
+        if lock.owner.is_none() {
+            match head {
+                Head::More => {}
+                Head::Live(number) if Some(number) != mine => {
+                    self.give(lock, now, None);
+                }
+                Head::Live(_) | Head::None => {
+                    lock.remove(ask.ticket);
+                    let token = FencingToken::new(self.number());
+                    let (ticket, until, holder) =
+                        (ask.ticket, now + ask.lease, Arc::clone(&ask.holder));
+                    lock.owner = Some(Owner {
+                        ticket,
+                        token,
+                        until,
+                        holder,
+                    });
+                    return Answer::Held { token };
+                }
+            }
+        }
+        let left = lock.owner.as_ref().map(|owner| owner.until.since(now));
+        if ask.mode == Mode::Reject {
+            return Answer::Busy { left };
+        }
+        let number = mine.unwrap_or_else(|| self.number());
+        let ticket = lock.queue.entry(number).or_insert_with(|| Ticket {
+            ticket: ask.ticket,
+            alive_until: now,
+            claim: ask.claim,
+            lease: ask.lease,
+            channel: Arc::clone(&ask.channel),
+            holder: Arc::clone(&ask.holder),
+        });
+        ticket.alive_until = now + ask.beat;
+        lock.numbers.insert(ask.ticket, number);
+        let rank = lock.queue.range(..number).count() as u64;
+        Answer::Waiting {
+            number,
+            rank,
+            left: left.unwrap_or_default(),
+        }
+    }
+
+    /// Hands the lock to the head of the queue. `by`: the releasing process, whose own waiter gets its whole lease.
+    fn give(&mut self, lock: &mut Lock, now: Moment, by: Option<&Arc<str>>) -> Option<Released> {
+        let (number, head) = lock.queue.pop_first()?;
+        lock.numbers.remove(&head.ticket);
+        let token = FencingToken::new(self.number());
+        let local = by == Some(&head.channel);
+        let until = now + if local { head.lease } else { head.claim };
+        lock.owner = Some(Owner {
+            ticket: head.ticket,
+            token,
+            until,
+            holder: head.holder,
+        });
+        let hand_over = HandOver::new(head.ticket, number, token);
+        if local {
+            return Some(Released::Next(hand_over));
+        }
+        if let Some(channel) = self.channels.get(&head.channel) {
+            channel.handed_over(hand_over);
+        }
+        Some(Released::Passed)
+    }
+
+    fn renew(&mut self, renew: &Renew, now: Moment) -> Renewed {
+        match self
+            .locks
+            .get_mut(&renew.record)
+            .map(|lock| (lock.expire(now), &mut lock.owner))
+        {
+            Some(((), Some(owner)))
+                if owner.ticket == renew.ticket && owner.token == renew.token =>
+            {
+                owner.until = owner.until.max(now + renew.lease);
+                Renewed::Renewed
+            }
+            _ => Renewed::Lost,
+        }
+    }
+
+    fn release(
+        &mut self,
+        record: &Arc<str>,
+        ticket: OwnerToken,
+        channel: &Arc<str>,
+        withdraws: bool,
+        now: Moment,
+    ) -> Released {
+        let Some(mut lock) = self.locks.remove(record) else {
+            return Released::NotHeld;
+        };
+        if withdraws {
+            lock.remove(ticket);
+        }
+        lock.expire(now);
+        let released = if lock
+            .owner
+            .as_ref()
+            .is_some_and(|owner| owner.ticket == ticket)
+        {
+            lock.owner = None;
+            match lock.head(now) {
+                Head::Live(_) => self
+                    .give(&mut lock, now, Some(channel))
+                    .unwrap_or(Released::Free),
+                Head::None | Head::More => Released::Free,
+            }
+        } else {
+            Released::NotHeld
+        };
+        self.put_back(record, lock);
+        released
+    }
+
+    fn put_back(&mut self, record: &Arc<str>, lock: Lock) {
+        if lock.owner.is_some() || !lock.queue.is_empty() {
+            self.locks.insert(Arc::clone(record), lock);
+        }
+    }
+}
+
+enum Head {
+    Live(u64),
+    None,
+    More,
+}
+
+impl Lock {
+    fn expire(&mut self, now: Moment) {
+        self.owner.take_if(|owner| owner.until <= now);
+    }
+
+    /// Drops dead tickets from the front, at most so many.
+    fn head(&mut self, now: Moment) -> Head {
+        for _ in 0..DROPS {
+            match self.queue.first_entry() {
+                None => return Head::None,
+                Some(first) if first.get().alive_until > now => return Head::Live(*first.key()),
+                Some(dead) => {
+                    self.numbers.remove(&dead.remove().ticket);
+                }
+            }
+        }
+        Head::More
+    }
+
+    fn remove(&mut self, ticket: OwnerToken) {
+        if let Some(number) = self.numbers.remove(&ticket) {
+            self.queue.remove(&number);
+        }
+    }
+}
+
+impl Backend for MemoryBackend {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            across_processes: false,
+            fifo: true,
+            wakeups: true,
+        }
+    }
+
+    fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
+        let channel: Arc<str> = channel.into();
+        self.store().channels.insert(Arc::clone(&channel), wakeups);
+        let listening = Listening {
+            store: Arc::downgrade(&self.store),
+            channel,
+        };
+        Box::pin(async move {
+            let _listening = listening;
+            std::future::pending().await
+        })
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<Asked> {
+        let answer = self.store().ask(&ask, clock::now());
+        Box::pin(ready(Asked::new(Ok(answer), 0)))
+    }
+
+    fn renew(&self, batch: Vec<Renew>, renewals: Renewals) -> BoxFuture<()> {
+        let now = clock::now();
+        for (index, renew) in batch.iter().enumerate() {
+            let renewed = self.store().renew(renew, now);
+            renewals.report(index, Ok(renewed));
+        }
+        Box::pin(ready(()))
+    }
+
+    fn release(&self, release: Release) -> BoxFuture<Result<Released, BackendError>> {
+        let released = self.store().release(
+            &release.record,
+            release.ticket,
+            &release.channel,
+            false,
+            clock::now(),
+        );
+        Box::pin(ready(Ok(released)))
+    }
+
+    fn withdraw(&self, withdraw: Withdraw) -> BoxFuture<Result<Withdrawn, BackendError>> {
+        let released = self.store().release(
+            &withdraw.record,
+            withdraw.ticket,
+            &withdraw.channel,
+            true,
+            clock::now(),
+        );
+        // an ask is executed at once or never: any time settles it
+        Box::pin(ready(Ok(Withdrawn::new(released, u64::MAX))))
+    }
+
+    fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {
+        let now = clock::now();
+        let store = self.store();
+        let lock = store.locks.get(record);
+        let held = lock
+            .and_then(|lock| lock.owner.as_ref())
+            .filter(|owner| owner.until > now)
+            .map(|owner| Held {
+                owner: owner.ticket,
+                token: owner.token,
+                left: owner.until.since(now),
+                holder: Some((*owner.holder).clone()),
+            });
+        let waiting = lock
+            .into_iter()
+            .flat_map(|lock| lock.queue.iter())
+            .take(SHOWN)
+            .map(|(number, ticket)| WaitingTicket {
+                member: ticket.holder.member(ticket.ticket),
+                number: *number,
+                alive_for: (ticket.alive_until > now).then(|| ticket.alive_until.since(now)),
+            });
+        let snapshot = Snapshot {
+            held,
+            waiting: waiting.collect(),
+        };
+        drop(store);
+        Box::pin(ready(Ok(snapshot)))
+    }
+}
+
+/// A channel that is listened to; gone with the manager.
+struct Listening {
+    store: Weak<Mutex<Store>>,
+    channel: Arc<str>,
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        if let Some(store) = self.store.upgrade() {
+            store
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .channels
+                .remove(&self.channel);
+        }
+    }
+}

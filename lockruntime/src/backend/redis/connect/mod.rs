@@ -1,0 +1,10 @@
+//! Where connections come from.
+//!
+//! The client library never reconnects after time-outs, and a call to a dead connection waits for its own back-off: hence a
+//! supervisor of our own around plain connections, one [`Line`] per endpoint.
+
+mod link;
+mod standalone;
+
+pub(super) use link::Link;
+pub(super) use standalone::Line;

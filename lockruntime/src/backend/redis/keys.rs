@@ -1,0 +1,23 @@
+//! The names of one lock's keys, all in one slot.
+
+/// Record, queue, waiters, number: in the order that the scripts name them.
+///
+/// The record's key has no braces, so that it is its own hash tag; the side keys carry it as theirs.
+pub(super) fn of(record: &str) -> [String; 4] {
+    let queue = format!("lib_mutex_queue:{{{record}}}");
+    let waiters = format!("{queue}:w");
+    let number = format!("{queue}:n");
+    [record.to_owned(), queue, waiters, number]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn side_keys_carry_the_record_as_hash_tag() {
+        let [record, queue, waiters, number] = super::of("lib_lock:app:prod:boleto:42");
+        assert_eq!(record, "lib_lock:app:prod:boleto:42");
+        assert_eq!(queue, "lib_mutex_queue:{lib_lock:app:prod:boleto:42}");
+        assert_eq!(waiters, "lib_mutex_queue:{lib_lock:app:prod:boleto:42}:w");
+        assert_eq!(number, "lib_mutex_queue:{lib_lock:app:prod:boleto:42}:n");
+    }
+}

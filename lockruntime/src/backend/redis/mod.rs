@@ -1,0 +1,311 @@
+//! Locks on one Redis: the verbs in terms of scripts.
+
+mod connect;
+mod keys;
+mod record;
+mod reply;
+mod script;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use redis::{IntoConnectionInfo, RedisError, Value};
+use url::Url;
+
+use super::{
+    Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Release,
+    Released, Renew, Renewals, Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
+};
+use crate::clock::{self, millis_up};
+use crate::error::ConfigError;
+use crate::token::OwnerToken;
+use connect::{Line, Link};
+use reply::AskReply;
+use script::{Script, Scripts};
+
+/// How long a call waits for a connection where there is none.
+const CONNECT_LIMIT: Duration = Duration::from_secs(1);
+/// How often an ask is sent again because the server's clock was not where it was thought to be.
+const CORRECTIONS: u32 = 3;
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
+const SHOWN: usize = 1_000;
+
+/// Locks on one Redis, 6.2 or later, or a server that speaks like it.
+///
+/// It has one connection, whatever the number of locks and waiters: requests share it, and wake-ups arrive on it (RESP3).
+#[derive(Debug)]
+pub struct RedisBackend {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    line: Line,
+    scripts: Scripts,
+}
+
+impl RedisBackend {
+    pub(crate) fn from_url(url: &Url) -> Result<Self, ConfigError> {
+        // the client's own words may repeat the URL, and with it the password
+        let wrong = |_: RedisError| {
+            ConfigError::new("the redis URL can't be read; write redis://user:password@host:6379/0")
+        };
+        let server = url.as_str().into_connection_info().map_err(wrong)?;
+        let line = Line::new(server).map_err(wrong)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                line,
+                scripts: Scripts::new(),
+            }),
+        })
+    }
+}
+
+/// Why a call has no answer, and whether the server may have executed it.
+struct NoAnswer {
+    error: BackendError,
+    may_run: bool,
+}
+
+impl Shared {
+    async fn call(
+        &self,
+        script: &Script,
+        link: &Link,
+        limit: Duration,
+        keys: &[String],
+        arguments: &[&[u8]],
+    ) -> Result<Value, NoAnswer> {
+        match link.within(limit, script.call(link, keys, arguments)).await {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => {
+                // an error that the server answers comes before the script's first write
+                let may_run =
+                    error.is_io_error() || error.is_connection_dropped() || error.code().is_none();
+                Err(NoAnswer {
+                    error: reply::failed(&self.line.address, error),
+                    may_run,
+                })
+            }
+            None => {
+                let message = format!(
+                    "Redis at {} gave no answer within {} ms",
+                    self.line.address,
+                    limit.as_millis()
+                );
+                Err(NoAnswer {
+                    error: BackendError::new(BackendErrorKind::Timeout, message),
+                    may_run: true,
+                })
+            }
+        }
+    }
+
+    async fn ask(&self, ask: &Ask) -> Asked {
+        let link = match self.line.link(CONNECT_LIMIT).await {
+            Ok(link) => link,
+            Err(error) => return Asked::new(Err(error), 0),
+        };
+        let keys = keys::of(&ask.record);
+        let rest = record::encode_rest(&ask.record, &ask.holder, ask.lease);
+        let ticket = ask.ticket.to_string();
+        let member = ask.member();
+        let [lease, claim, beat] =
+            [ask.lease, ask.claim, ask.beat].map(|time| millis_up(time).to_string());
+        let mode = ask.mode.to_string();
+        let channel = channel_of(&link, &ask.channel);
+        for _ in 0..=CORRECTIONS {
+            let last = link.server_now() + millis_up(ask.valid);
+            let until = last.to_string();
+            let arguments = [
+                &ticket,
+                &member,
+                &lease,
+                &claim,
+                &beat,
+                &mode,
+                channel,
+                rest.as_str(),
+                &until,
+            ];
+            let arguments = arguments.map(str::as_bytes);
+            let value = match self
+                .call(&self.scripts.ask, &link, ask.valid, &keys, &arguments)
+                .await
+            {
+                Ok(value) => value,
+                Err(no) => return Asked::new(Err(no.error), if no.may_run { last } else { 0 }),
+            };
+            match reply::ask(&value) {
+                Some((now, reply)) => {
+                    link.server_said(now, clock::now());
+                    if let AskReply::Answer(answer) = reply {
+                        return Asked::new(Ok(answer), 0);
+                    }
+                }
+                None => return Asked::new(Err(reply::unknown(&self.line.address)), last),
+            }
+        }
+        let message = format!(
+            "the clock of Redis at {} jumps; set it once and let it run",
+            self.line.address
+        );
+        Asked::new(
+            Err(BackendError::new(BackendErrorKind::NotReady, message)),
+            0,
+        )
+    }
+
+    async fn renew(&self, link: &Link, renew: &Renew) -> Result<Renewed, BackendError> {
+        let held = format!(
+            "{}\",\"fencingToken\":{:016}",
+            renew.ticket,
+            renew.token.get()
+        );
+        let lease = millis_up(renew.lease).to_string();
+        let keys = [renew.record.to_string()];
+        let arguments = [held.as_bytes(), lease.as_bytes()];
+        let value = self
+            .call(&self.scripts.renew, link, renew.timeout, &keys, &arguments)
+            .await
+            .map_err(|no| no.error)?;
+        reply::renewed(&value).ok_or_else(|| reply::unknown(&self.line.address))
+    }
+
+    async fn release(&self, release: &Release) -> Result<Released, BackendError> {
+        let link = self.line.link(CONNECT_LIMIT).await?;
+        let ticket = release.ticket.to_string();
+        let arguments = [
+            ticket.as_bytes(),
+            channel_of(&link, &release.channel).as_bytes(),
+        ];
+        let keys = keys::of(&release.record);
+        let value = self
+            .call(
+                &self.scripts.release,
+                &link,
+                release.timeout,
+                &keys,
+                &arguments,
+            )
+            .await
+            .map_err(|no| no.error)?;
+        reply::released(&value).ok_or_else(|| reply::unknown(&self.line.address))
+    }
+
+    async fn withdraw(&self, withdraw: &Withdraw) -> Result<Withdrawn, BackendError> {
+        let link = self.line.link(CONNECT_LIMIT).await?;
+        let ticket: OwnerToken = withdraw.ticket;
+        let (ticket, member) = (ticket.to_string(), withdraw.member());
+        let arguments = [
+            ticket.as_bytes(),
+            member.as_bytes(),
+            channel_of(&link, &withdraw.channel).as_bytes(),
+        ];
+        let keys = keys::of(&withdraw.record);
+        let value = self
+            .call(
+                &self.scripts.withdraw,
+                &link,
+                withdraw.timeout,
+                &keys,
+                &arguments,
+            )
+            .await
+            .map_err(|no| no.error)?;
+        let (now, released) =
+            reply::withdrawn(&value).ok_or_else(|| reply::unknown(&self.line.address))?;
+        link.server_said(now, clock::now());
+        Ok(Withdrawn::new(released, now))
+    }
+
+    async fn snapshot(&self, record: &str) -> Result<Snapshot, BackendError> {
+        let link = self.line.link(CONNECT_LIMIT).await?;
+        let shown = SHOWN.to_string();
+        let keys = keys::of(record);
+        let value = self
+            .call(
+                &self.scripts.snapshot,
+                &link,
+                SNAPSHOT_TIMEOUT,
+                &keys,
+                &[shown.as_bytes()],
+            )
+            .await
+            .map_err(|no| no.error)?;
+        let snapshot = reply::snapshot(&value).ok_or_else(|| reply::unknown(&self.line.address))?;
+        snapshot.map_err(|()| {
+            let message = format!(
+                "Redis at {} has something that isn't a lock at {record}",
+                self.line.address
+            );
+            BackendError::new(BackendErrorKind::Foreign, message)
+        })
+    }
+}
+
+/// Where to announce hand-overs: nowhere, when this process may not listen.
+fn channel_of<'a>(link: &Link, channel: &'a str) -> &'a str {
+    if link.subscribed { channel } else { "" }
+}
+
+impl Backend for RedisBackend {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            across_processes: true,
+            fifo: true,
+            wakeups: true,
+        }
+    }
+
+    fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
+        let (shared, channel) = (Arc::clone(&self.shared), channel.to_owned());
+        Box::pin(async move { shared.line.run(&channel, &wakeups).await })
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<Asked> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.ask(&ask).await })
+    }
+
+    fn renew(&self, batch: Vec<Renew>, renewals: Renewals) -> BoxFuture<()> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let Some(limit) = batch.iter().map(|renew| renew.timeout).min() else {
+                return;
+            };
+            let link = match shared.line.link(limit).await {
+                Ok(link) => link,
+                // what isn't reported counts as unanswered and is tried again
+                Err(_) => return,
+            };
+            let mut calls: FuturesUnordered<_> = batch
+                .iter()
+                .enumerate()
+                .map(|(index, renew)| {
+                    let (shared, link) = (&shared, &link);
+                    async move { (index, shared.renew(link, renew).await) }
+                })
+                .collect();
+            while let Some((index, result)) = calls.next().await {
+                renewals.report(index, result);
+            }
+        })
+    }
+
+    fn release(&self, release: Release) -> BoxFuture<Result<Released, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.release(&release).await })
+    }
+
+    fn withdraw(&self, withdraw: Withdraw) -> BoxFuture<Result<Withdrawn, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.withdraw(&withdraw).await })
+    }
+
+    fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {
+        let (shared, record) = (Arc::clone(&self.shared), record.to_owned());
+        Box::pin(async move { shared.snapshot(&record).await })
+    }
+}

@@ -1,0 +1,140 @@
+//! The record of a holder: JSON that any reader in any language can list.
+//!
+//! It is `{"owner":"<32 hex>","fencingToken":<16 digits>,…}`: the scripts put those two before the rest that is encoded here,
+//! and compare them as bytes. The nine fields after them are the founding text's, by their exact names.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Holder;
+use crate::clock::millis_up;
+use crate::token::{FencingToken, OwnerToken};
+
+/// The version of the record. A newer one is shown and respected, never deleted.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Rest<'a> {
+    key: &'a str,
+    thread_id: u64,
+    host_name: &'a str,
+    process_name: &'a str,
+    process_id: u32,
+    name_of: &'a str,
+    data_criacao: &'a str,
+    tempo_expiracao: u64,
+    tempo_restante_expiracao: u64,
+    version: u32,
+}
+
+/// The record from its first comma on.
+pub(super) fn encode_rest(record: &str, holder: &Holder, lease: Duration) -> String {
+    let lease = millis_up(lease);
+    let rest = Rest {
+        key: record,
+        thread_id: holder.thread_id,
+        host_name: &holder.host_name,
+        process_name: &holder.process_name,
+        process_id: holder.process_id,
+        name_of: &holder.name_of,
+        data_criacao: &holder.created,
+        tempo_expiracao: lease,
+        tempo_restante_expiracao: lease,
+        version: VERSION,
+    };
+    let json = serde_json::to_string(&rest).expect("strings and numbers always encode");
+    json.replacen('{', ",", 1)
+}
+
+/// What a reader needs of a record. Fields of a newer version are passed over.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Read {
+    owner: String,
+    fencing_token: u64,
+    #[serde(default)]
+    thread_id: u64,
+    #[serde(default)]
+    host_name: String,
+    #[serde(default)]
+    process_name: String,
+    #[serde(default)]
+    process_id: u32,
+    #[serde(default)]
+    name_of: String,
+    #[serde(default)]
+    data_criacao: String,
+}
+
+/// Owner, token and holder of a record; `None` when it isn't one of ours.
+pub(super) fn decode(json: &[u8]) -> Option<(OwnerToken, FencingToken, Holder)> {
+    let read: Read = serde_json::from_slice(json).ok()?;
+    let holder = Holder {
+        thread_id: read.thread_id,
+        host_name: read.host_name,
+        process_name: read.process_name,
+        process_id: read.process_id,
+        name_of: read.name_of,
+        created: read.data_criacao,
+    };
+    Some((
+        OwnerToken::parse(&read.owner)?,
+        FencingToken::new(read.fencing_token),
+        holder,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder() -> Holder {
+        Holder {
+            thread_id: 7,
+            host_name: "pod-1".to_owned(),
+            process_name: "payments".to_owned(),
+            process_id: 42,
+            name_of: "payments::pay".to_owned(),
+            created: "2026-11-30T12:00:00.000Z".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_record_is_json_with_the_founding_fields_in_order() {
+        let rest = encode_rest(
+            "lib_lock:app:prod:boleto:42",
+            &holder(),
+            Duration::from_secs(30),
+        );
+        let owner = OwnerToken::random();
+        let record = format!("{{\"owner\":\"{owner}\",\"fencingToken\":1796000000000000{rest}");
+        assert_eq!(&record[43..59].len(), &16);
+        let (read_owner, token, read_holder) = decode(record.as_bytes()).unwrap();
+        assert_eq!(
+            (read_owner, token.get(), read_holder),
+            (owner, 1_796_000_000_000_000, holder())
+        );
+        assert_eq!(
+            rest,
+            ",\"key\":\"lib_lock:app:prod:boleto:42\",\"threadId\":7,\"hostName\":\"pod-1\",\"processName\":\"payments\",\
+             \"processId\":42,\"nameOf\":\"payments::pay\",\"dataCriacao\":\"2026-11-30T12:00:00.000Z\",\
+             \"tempoExpiracao\":30000,\"tempoRestanteExpiracao\":30000,\"version\":1}"
+        );
+    }
+
+    #[test]
+    fn foreign_and_broken_records_are_not_ours() {
+        for json in [
+            "",
+            "OK",
+            "{}",
+            "{\"owner\":\"x\",\"fencingToken\":1}",
+            "{\"owner\":1}",
+            "[1]",
+        ] {
+            assert!(decode(json.as_bytes()).is_none(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What the scripts answer, as outcomes; what the client library reports, as errors that say what to do.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the client's enums grow; what isn't named has one answer"
+)]
+
+use std::time::Duration;
+
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+
+use crate::backend::{
+    Answer, BackendError, BackendErrorKind, HandOver, Held, Released, Renewed, Snapshot,
+    WaitingTicket,
+};
+use crate::token::{FencingToken, OwnerToken};
+
+use super::record;
+
+/// An answer to an ask, and the server's clock.
+#[derive(Debug, PartialEq)]
+pub(super) enum AskReply {
+    Stale,
+    Answer(Answer),
+}
+
+pub(super) fn ask(value: &Value) -> Option<(u64, AskReply)> {
+    let parts = sequence(value)?;
+    let now = number(parts.get(1)?)?;
+    let reply = match text(parts.first()?)? {
+        "STALE" => AskReply::Stale,
+        "HELD" => AskReply::Answer(Answer::Held {
+            token: token(parts.get(2)?)?,
+        }),
+        "WAIT" => AskReply::Answer(Answer::Waiting {
+            number: number(parts.get(2)?)?,
+            rank: number(parts.get(3)?)?,
+            left: Duration::from_millis(number(parts.get(4)?)?),
+        }),
+        // negative: unknown
+        "BUSY" => AskReply::Answer(Answer::Busy {
+            left: number(parts.get(2)?).map(Duration::from_millis),
+        }),
+        _ => return None,
+    };
+    Some((now, reply))
+}
+
+pub(super) fn renewed(value: &Value) -> Option<Renewed> {
+    match number(value)? {
+        1 => Some(Renewed::Renewed),
+        0 => Some(Renewed::Lost),
+        _ => None,
+    }
+}
+
+pub(super) fn released(value: &Value) -> Option<Released> {
+    released_parts(sequence(value)?)
+}
+
+pub(super) fn withdrawn(value: &Value) -> Option<(u64, Released)> {
+    let (now, rest) = sequence(value)?.split_first()?;
+    Some((number(now)?, released_parts(rest)?))
+}
+
+fn released_parts(parts: &[Value]) -> Option<Released> {
+    match text(parts.first()?)? {
+        "FREE" => Some(Released::Free),
+        "PASSED" => Some(Released::Passed),
+        "ABSENT" | "OTHER" => Some(Released::NotHeld),
+        "NEXT" => Some(Released::Next(HandOver::new(
+            OwnerToken::parse(text(parts.get(1)?)?)?,
+            number(parts.get(2)?)?,
+            token(parts.get(3)?)?,
+        ))),
+        _ => None,
+    }
+}
+
+/// A wake-up: `ticket number token`.
+pub(super) fn hand_over(message: &[u8]) -> Option<HandOver> {
+    let mut words = std::str::from_utf8(message).ok()?.split(' ');
+    let hand_over = HandOver::new(
+        OwnerToken::parse(words.next()?)?,
+        words.next()?.parse().ok()?,
+        FencingToken::new(words.next()?.parse().ok()?),
+    );
+    words.next().is_none().then_some(hand_over)
+}
+
+/// A picture of one key; `Err` when something foreign stands there.
+pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
+    let [now, json, left, tickets @ ..] = sequence(value)? else {
+        return None;
+    };
+    let now = number(now)?;
+    let json = bytes(json)?;
+    let held = match (json, number(left)) {
+        // gone, or going in this very millisecond
+        (b"", _) | (_, None) => None,
+        (json, Some(left)) => match record::decode(json) {
+            Some((owner, token, holder)) => Some(Held {
+                owner,
+                token,
+                left: Duration::from_millis(left),
+                holder: Some(holder),
+            }),
+            None => return Some(Err(())),
+        },
+    };
+    let waiting = tickets
+        .chunks_exact(3)
+        .map(|ticket| {
+            let [member, place, dies] = ticket else {
+                return None;
+            };
+            let alive_for = number(dies)?.checked_sub(now).map(Duration::from_millis);
+            Some(WaitingTicket {
+                member: text(member)?.to_owned(),
+                number: number(place)?,
+                alive_for,
+            })
+        })
+        .collect::<Option<_>>()?;
+    Some(Ok(Snapshot { held, waiting }))
+}
+
+fn sequence(value: &Value) -> Option<&[Value]> {
+    value.as_sequence()
+}
+
+fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> Option<&str> {
+    std::str::from_utf8(bytes(value)?).ok()
+}
+
+/// A number that isn't negative, as integer or digits.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Int(number) => u64::try_from(*number).ok(),
+        other => text(other)?.parse().ok(),
+    }
+}
+
+fn token(value: &Value) -> Option<FencingToken> {
+    number(value).map(FencingToken::new)
+}
+
+/// An answer that this version doesn't know.
+pub(super) fn unknown(address: &str) -> BackendError {
+    BackendError::new(
+        BackendErrorKind::Protocol,
+        format!(
+            "Redis at {address} gave an answer that this version doesn't know; update lockruntime, or look for a proxy between"
+        ),
+    )
+}
+
+/// A failed call as our error. Never shows more than the server's own words and the address.
+pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
+    let kind = kind_of(&error);
+    let message = match kind {
+        BackendErrorKind::Unreachable => {
+            format!("Redis at {address} can't be reached; check the address and that it is running")
+        }
+        BackendErrorKind::Timeout => {
+            format!("Redis at {address} gave no answer in time; it may be overloaded or cut off")
+        }
+        BackendErrorKind::NotReady => format!(
+            "Redis at {address} is not ready ({}); it usually is soon",
+            detail(&error)
+        ),
+        BackendErrorKind::ReadOnly => {
+            format!("Redis at {address} is a read-only replica; give the address of its master")
+        }
+        BackendErrorKind::OutOfMemory => {
+            format!(
+                "Redis at {address} is out of memory and refuses new locks; raise its maxmemory or free some"
+            )
+        }
+        BackendErrorKind::Permission => format!(
+            "Redis at {address} refused user, password or a right ({}); check the URL's credentials and the user's ACL",
+            detail(&error)
+        ),
+        BackendErrorKind::Foreign => format!(
+            "Redis at {address} has something that isn't a lock at the lock's key ({}); choose another app, env or key, or remove it \
+             by hand",
+            detail(&error)
+        ),
+        BackendErrorKind::Protocol => {
+            format!("Redis at {address} refused the command: {}", detail(&error))
+        }
+    };
+    BackendError::new(kind, message).with_source(error)
+}
+
+/// Whether a right is missing.
+pub(super) fn is_permission(error: &RedisError) -> bool {
+    kind_of(error) == BackendErrorKind::Permission
+}
+
+fn kind_of(error: &RedisError) -> BackendErrorKind {
+    match error.kind() {
+        ErrorKind::AuthenticationFailed => return BackendErrorKind::Permission,
+        ErrorKind::Server(ServerErrorKind::NoPerm) => return BackendErrorKind::Permission,
+        ErrorKind::Server(ServerErrorKind::ReadOnly) => return BackendErrorKind::ReadOnly,
+        ErrorKind::Server(
+            ServerErrorKind::BusyLoading
+            | ServerErrorKind::MasterDown
+            | ServerErrorKind::ClusterDown
+            | ServerErrorKind::TryAgain,
+        ) => return BackendErrorKind::NotReady,
+        _ => {}
+    }
+    let said = error.to_string();
+    match error.code() {
+        Some("NOAUTH" | "WRONGPASS" | "NOPERM") => BackendErrorKind::Permission,
+        Some("BUSY" | "LOADING" | "MASTERDOWN") => BackendErrorKind::NotReady,
+        Some("READONLY" | "NOREPLICAS" | "MISCONF") => BackendErrorKind::ReadOnly,
+        Some("OOM") => BackendErrorKind::OutOfMemory,
+        Some("WRONGTYPE" | "FOREIGN") => BackendErrorKind::Foreign,
+        // inside of scripts the code stands in the text, at some place that depends on the server's version
+        _ if said.contains("FOREIGN ") || said.contains("WRONGTYPE ") => BackendErrorKind::Foreign,
+        _ if said.contains("OOM ") => BackendErrorKind::OutOfMemory,
+        _ if said.contains("READONLY ") => BackendErrorKind::ReadOnly,
+        _ if said.contains("NOPERM ")
+            || said.contains("ACL failure")
+            || said.contains("can't run this command") =>
+        {
+            BackendErrorKind::Permission
+        }
+        _ if error.is_timeout() => BackendErrorKind::Timeout,
+        _ if error.is_io_error()
+            || error.is_connection_dropped()
+            || error.is_connection_refusal() =>
+        {
+            BackendErrorKind::Unreachable
+        }
+        _ => BackendErrorKind::Protocol,
+    }
+}
+
+fn detail(error: &RedisError) -> String {
+    match (error.code(), error.detail()) {
+        (Some(code), Some(detail)) => format!("{code} {detail}"),
+        (Some(code), None) => code.to_owned(),
+        (None, _) => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bulk(text: &str) -> Value {
+        Value::BulkString(text.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn answers_of_ask_are_read() {
+        let held = Value::Array(vec![bulk("HELD"), Value::Int(5), bulk("1796000000000000")]);
+        let answer = Answer::Held {
+            token: FencingToken::new(1_796_000_000_000_000),
+        };
+        assert_eq!(ask(&held), Some((5, AskReply::Answer(answer))));
+        let busy = Value::Array(vec![bulk("BUSY"), Value::Int(5), Value::Int(-1)]);
+        assert_eq!(
+            ask(&busy),
+            Some((5, AskReply::Answer(Answer::Busy { left: None })))
+        );
+        for odd in [
+            Value::Nil,
+            Value::Int(1),
+            Value::Array(vec![]),
+            Value::Array(vec![bulk("HELD")]),
+            Value::Array(vec![bulk("X"), Value::Int(1)]),
+        ] {
+            assert_eq!(ask(&odd), None);
+        }
+    }
+
+    #[test]
+    fn wake_ups_are_read_whole_or_not_at_all() {
+        let ticket = OwnerToken::random();
+        let read = hand_over(format!("{ticket} 7 9").as_bytes());
+        assert_eq!(read, Some(HandOver::new(ticket, 7, FencingToken::new(9))));
+        for odd in [
+            "",
+            "x 1 2",
+            &format!("{ticket} 7"),
+            &format!("{ticket} 7 9 1"),
+            &format!("{ticket} -1 9"),
+        ] {
+            assert_eq!(hand_over(odd.as_bytes()), None, "{odd}");
+        }
+    }
+}

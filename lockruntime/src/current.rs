@@ -1,0 +1,68 @@
+//! What belongs to the running call: which manager it talks to, and which lock it holds.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::OnceLock;
+
+use crate::guard::Hold;
+use crate::manager::LockManager;
+
+tokio::task_local! {
+    static MANAGER: LockManager;
+    static HOLD: Hold;
+}
+
+static DEFAULT: OnceLock<LockManager> = OnceLock::new();
+
+/// The process already has a default lock manager.
+#[derive(Debug)]
+pub struct InstallError(());
+
+impl fmt::Display for InstallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a lock manager is already installed in this process; run the call in LockManager::scope to use another")
+    }
+}
+
+impl std::error::Error for InstallError {}
+
+pub(crate) fn install(manager: LockManager) -> Result<(), InstallError> {
+    DEFAULT.set(manager).map_err(|_second| InstallError(()))
+}
+
+/// The manager for a call here: the task's own, else the process's default.
+pub(crate) fn manager() -> Option<LockManager> {
+    MANAGER
+        .try_with(LockManager::clone)
+        .ok()
+        .or_else(|| DEFAULT.get().cloned())
+}
+
+pub(crate) async fn scope<F: Future>(manager: LockManager, future: F) -> F::Output {
+    MANAGER.scope(manager, future).await
+}
+
+/// The lock that the running body holds, the innermost where calls are nested; `None` outside of one, and in a task that the
+/// body spawned.
+///
+/// ```
+/// # async fn body() -> Result<(), lockruntime::LockError> {
+/// let locks = lockruntime::LockManager::memory();
+/// let token = locks
+///     .lock("boleto:42")
+///     .run(async { lockruntime::current().map(|hold| hold.fencing_token()) })
+///     .await?;
+/// assert!(token.is_some());
+/// assert!(lockruntime::current().is_none());
+/// # Ok(()) }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(body()).unwrap();
+/// ```
+#[must_use]
+pub fn current() -> Option<Hold> {
+    HOLD.try_with(Hold::clone).ok()
+}
+
+/// Runs one poll of a body as the holder of `hold`.
+pub(crate) fn with_hold<T>(hold: &Hold, poll: impl FnOnce() -> T) -> T {
+    HOLD.sync_scope(hold.clone(), poll)
+}

@@ -1,0 +1,387 @@
+//! What can go wrong, and the questions one may ask of it.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use crate::key::LockKey;
+use crate::options::{LONGEST_LEASE, Mode, SHORTEST_LEASE};
+
+/// Why a call doesn't have the lock, or has it no longer.
+///
+/// A body never runs, and never runs on, without its lock. Every variant carries the key and the mode of the call.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Somebody else holds the lock, or others queue for it, and the mode is [`Mode::Reject`].
+    #[non_exhaustive]
+    Busy {
+        /// The key that is held.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// What the holder's lease has left, where known; a renewal may lengthen it.
+        remaining: Option<Duration>,
+    },
+    /// The turn didn't come within the `wait` of the call.
+    #[non_exhaustive]
+    WaitTimedOut {
+        /// The key that was waited for.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How long the call waited.
+        waited: Duration,
+        /// How many callers stood before this one at the last look, where known.
+        rank: Option<u64>,
+    },
+    /// The lock was held and is no longer: the body was stopped.
+    #[non_exhaustive]
+    Lost {
+        /// The key that was held.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How the loss was noticed.
+        reason: LossReason,
+    },
+    /// The filled key can't be used; no command was sent.
+    #[non_exhaustive]
+    InvalidKey {
+        /// The template or text of the key, as written.
+        template: String,
+        /// The mode of the call.
+        mode: Mode,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The lease is too short or too long; no command was sent.
+    #[non_exhaustive]
+    InvalidLease {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// The lease that was asked for.
+        lease: Duration,
+    },
+    /// No lock manager is set for this call.
+    #[non_exhaustive]
+    NotConfigured {
+        /// The template of the key, as written.
+        template: String,
+        /// The mode of the call.
+        mode: Mode,
+    },
+    /// The lock manager is shutting down.
+    #[non_exhaustive]
+    ShuttingDown {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+    },
+    /// The storage could not be asked; whether it did anything is unknown, and is undone in the background.
+    #[non_exhaustive]
+    Backend {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// What happened.
+        source: BackendError,
+    },
+    /// The storage refused this user or password, or lacks a right that the lock needs.
+    #[non_exhaustive]
+    Permission {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// What the storage said.
+        source: BackendError,
+    },
+    /// The backend of this manager can't do what was asked for.
+    #[non_exhaustive]
+    Unsupported {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// What it can't do.
+        what: &'static str,
+    },
+}
+
+/// How the loss of a held lock was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LossReason {
+    /// The lease ran out before a renewal was confirmed: the storage was out of reach, or this process stood still.
+    LeaseOver,
+    /// A renewal found the lock gone or in other hands: it was deleted, evicted, or the storage lost its data.
+    Taken,
+    /// The manager was shut down and its time for running bodies was over.
+    ShutDown,
+    /// The keeper, the thread that renews leases, ended unexpectedly.
+    KeeperEnded,
+}
+
+impl fmt::Display for LossReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LeaseOver => "its lease ran out before a renewal was confirmed",
+            Self::Taken => "a renewal found it gone or in other hands (deleted, evicted, or the storage lost its data)",
+            Self::ShutDown => "the manager was shut down",
+            Self::KeeperEnded => "the thread that renews leases ended",
+        })
+    }
+}
+
+impl LockError {
+    /// The key of the call; the template where it could not be filled.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Busy { key, .. }
+            | Self::WaitTimedOut { key, .. }
+            | Self::Lost { key, .. }
+            | Self::InvalidLease { key, .. }
+            | Self::ShuttingDown { key, .. }
+            | Self::Backend { key, .. }
+            | Self::Permission { key, .. }
+            | Self::Unsupported { key, .. } => key.as_str(),
+            Self::InvalidKey { template, .. } | Self::NotConfigured { template, .. } => template,
+        }
+    }
+
+    /// The mode of the call.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        match self {
+            Self::Busy { mode, .. }
+            | Self::WaitTimedOut { mode, .. }
+            | Self::Lost { mode, .. }
+            | Self::InvalidLease { mode, .. }
+            | Self::ShuttingDown { mode, .. }
+            | Self::Backend { mode, .. }
+            | Self::Permission { mode, .. }
+            | Self::Unsupported { mode, .. }
+            | Self::InvalidKey { mode, .. }
+            | Self::NotConfigured { mode, .. } => *mode,
+        }
+    }
+
+    /// Whether somebody else has the lock: refused at once, or not our turn within the wait.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. } | Self::WaitTimedOut { .. })
+    }
+
+    /// Whether the lock was held and lost: the body may have done part of its work.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::Lost { .. })
+    }
+
+    /// Whether the same call may succeed later without a change of code or configuration.
+    ///
+    /// A lost lock counts as retryable for the lock; whether the half-done work may be repeated is the caller's to know.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            Self::Busy { .. } | Self::WaitTimedOut { .. } | Self::Lost { .. } => true,
+            Self::Backend { source, .. } => source.kind().is_transient(),
+            Self::InvalidKey { .. }
+            | Self::InvalidLease { .. }
+            | Self::NotConfigured { .. }
+            | Self::ShuttingDown { .. }
+            | Self::Permission { .. }
+            | Self::Unsupported { .. } => false,
+        }
+    }
+
+    pub(crate) fn from_backend(key: LockKey, mode: Mode, source: BackendError) -> Self {
+        if source.kind() == BackendErrorKind::Permission {
+            Self::Permission { key, mode, source }
+        } else {
+            Self::Backend { key, mode, source }
+        }
+    }
+}
+
+impl fmt::Display for LockError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Busy { key, remaining, .. } => {
+                write!(f, "lock {key:?} is busy")?;
+                match remaining {
+                    Some(left) => write!(f, "; its lease has {} ms left", left.as_millis()),
+                    None => Ok(()),
+                }
+            }
+            Self::WaitTimedOut { key, waited, .. } => {
+                write!(
+                    f,
+                    "lock {key:?} was not free within the wait of {} ms",
+                    waited.as_millis()
+                )
+            }
+            Self::Lost { key, reason, .. } => write!(f, "lock {key:?} was lost: {reason}"),
+            Self::InvalidKey {
+                template, reason, ..
+            } => write!(f, "lock key {template:?} can't be used: {reason}"),
+            Self::InvalidLease { key, lease, .. } => write!(
+                f,
+                "lock {key:?} asks for a lease of {lease:?}; it must be {} ms to {} h",
+                SHORTEST_LEASE.as_millis(),
+                LONGEST_LEASE.as_secs() / 3600
+            ),
+            Self::NotConfigured { template, .. } => write!(
+                f,
+                "lock {template:?} has no manager: call LockManager::from_env()?.install() at start-up, or run the call in \
+                 LockManager::scope"
+            ),
+            Self::ShuttingDown { key, .. } => write!(
+                f,
+                "lock {key:?} was not taken: the lock manager is shutting down"
+            ),
+            Self::Backend { key, source, .. } => {
+                write!(f, "lock {key:?} could not be had: {source}")
+            }
+            Self::Permission { key, source, .. } => {
+                write!(f, "lock {key:?} was not permitted: {source}")
+            }
+            Self::Unsupported { key, what, .. } => {
+                write!(f, "lock {key:?}: this backend has no {what}")
+            }
+        }
+    }
+}
+
+impl Error for LockError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Backend { source, .. } | Self::Permission { source, .. } => Some(source),
+            Self::Busy { .. }
+            | Self::WaitTimedOut { .. }
+            | Self::Lost { .. }
+            | Self::InvalidKey { .. }
+            | Self::InvalidLease { .. }
+            | Self::NotConfigured { .. }
+            | Self::ShuttingDown { .. }
+            | Self::Unsupported { .. } => None,
+        }
+    }
+}
+
+/// What kind of failure a backend met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BackendErrorKind {
+    /// No connection could be made, or it broke.
+    Unreachable,
+    /// No answer came in time; the request may have been executed.
+    Timeout,
+    /// The server is loading its data, runs a long script, or has no master.
+    NotReady,
+    /// The server is a replica and refuses writes.
+    ReadOnly,
+    /// The server's memory is full and it refuses new locks.
+    OutOfMemory,
+    /// Wrong user or password, or a missing right.
+    Permission,
+    /// Something that isn't ours stands at one of our keys. It is left as it is.
+    Foreign,
+    /// The server gave an answer that this version doesn't know.
+    Protocol,
+}
+
+impl BackendErrorKind {
+    /// Whether it may pass by itself.
+    #[must_use]
+    pub fn is_transient(self) -> bool {
+        match self {
+            Self::Unreachable
+            | Self::Timeout
+            | Self::NotReady
+            | Self::ReadOnly
+            | Self::OutOfMemory => true,
+            Self::Permission | Self::Foreign | Self::Protocol => false,
+        }
+    }
+
+    /// Whether a waiter keeps asking instead of giving up at once.
+    pub(crate) fn is_outage(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Timeout | Self::NotReady)
+    }
+}
+
+/// A failure of the storage. Names the address and what to do, never a password.
+#[derive(Debug)]
+pub struct BackendError(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: BackendErrorKind,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl BackendError {
+    /// For backends: a failure of this kind. The message names the address and the fix.
+    #[must_use]
+    pub fn new(kind: BackendErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            source: None,
+        }))
+    }
+
+    /// Adds what the client library said.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// What kind of failure it was.
+    #[must_use]
+    pub fn kind(&self) -> BackendErrorKind {
+        self.0.kind
+    }
+}
+
+impl fmt::Display for BackendError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl Error for BackendError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+/// A URL or a setting that can't be used.
+#[derive(Debug)]
+pub struct ConfigError(String);
+
+impl ConfigError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for ConfigError {}

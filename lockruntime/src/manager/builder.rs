@@ -1,0 +1,190 @@
+//! A manager with settings of its own, checked when it is built.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::Backend;
+use crate::error::ConfigError;
+use crate::manager::naming::Naming;
+use crate::manager::url::Location;
+use crate::manager::{Inner, LockManager};
+use crate::options::{Defaults, LONGEST_LEASE, SHORTEST_LEASE};
+use crate::watchdog::Watchdog;
+
+/// Settings of a [`LockManager`]; each has a default but the backend.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let locks = lockruntime::LockManager::builder()
+///     .url("memory://")
+///     .app("payments")
+///     .environment("staging")
+///     .wait(Duration::from_secs(5))
+///     .build()?;
+/// # Ok::<(), lockruntime::ConfigError>(())
+/// ```
+#[derive(Debug, Default)]
+#[must_use = "call build"]
+pub struct LockManagerBuilder {
+    backend: Option<Arc<dyn Backend>>,
+    url: Option<String>,
+    app: Option<String>,
+    environment: Option<String>,
+    defaults: Defaults,
+}
+
+impl LockManagerBuilder {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where locks are stored; instead of a URL.
+    pub fn backend(mut self, backend: impl Backend) -> Self {
+        self.backend = Some(Arc::new(backend));
+        self
+    }
+
+    /// Where locks are stored, as in [`LockManager::from_url`]; instead of a backend.
+    pub fn url(mut self, url: &str) -> Self {
+        self.url = Some(url.to_owned());
+        self
+    }
+
+    /// The system the locks belong to, part of every key; `LOCK_APP`, else `app`. All programs that exclude each other must
+    /// agree on it. Letters, digits, `.`, `_` and `-`.
+    pub fn app(mut self, app: &str) -> Self {
+        self.app = Some(app.to_owned());
+        self
+    }
+
+    /// The environment the locks belong to, part of every key; `LOCK_ENV`, else `prod`.
+    pub fn environment(mut self, environment: &str) -> Self {
+        self.environment = Some(environment.to_owned());
+        self
+    }
+
+    /// The lease of calls that don't say, 100 ms to 24 h; 30 s by default. A crashed holder's lock is free after it.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.defaults.lease = lease;
+        self
+    }
+
+    /// The longest wait of queue calls that don't say; unlimited by default.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.defaults.wait = Some(wait);
+        self
+    }
+
+    /// The longest time between two asks of a waiter, at least 20 ms; 1 s by default, and never more than two fifths of the
+    /// grace or lease.
+    pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
+        self.defaults.heartbeat = heartbeat;
+        self
+    }
+
+    /// How long a lock that was handed to a waiter stays with it unclaimed, at least 100 ms; 2.5 s by default. A dead waiter
+    /// costs its successors this.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.defaults.grace = grace;
+        self
+    }
+
+    /// How long a call waits for its release to be confirmed; 1 s by default.
+    pub fn release_timeout(mut self, timeout: Duration) -> Self {
+        self.defaults.release_timeout = timeout;
+        self
+    }
+
+    /// The longest key in bytes, after escaping; 512 by default, at least 128. Longer keys keep a prefix and a hash.
+    pub fn key_limit(mut self, limit: usize) -> Self {
+        self.defaults.key_limit = limit;
+        self
+    }
+
+    /// Builds the manager and starts its thread.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] that names the setting that can't be used.
+    pub fn build(self) -> Result<LockManager, ConfigError> {
+        self.check()?;
+        let Self {
+            backend,
+            url,
+            app,
+            environment,
+            defaults,
+        } = self;
+        let location = match (&backend, url) {
+            (Some(_), Some(_)) => {
+                return Err(ConfigError::new("give a backend or a URL, not both"));
+            }
+            (None, None) => {
+                return Err(ConfigError::new(
+                    "a manager needs a backend or a URL, such as redis://host:6379 or memory://",
+                ));
+            }
+            (Some(_), None) => None,
+            (None, Some(url)) => Some(Location::parse(&url)?),
+        };
+        let named = location.as_ref();
+        let app = app
+            .or_else(|| named?.app.clone())
+            .or_else(|| std::env::var("LOCK_APP").ok());
+        let environment = environment
+            .or_else(|| named?.environment.clone())
+            .or_else(|| std::env::var("LOCK_ENV").ok());
+        let naming = Naming::new(app.as_deref(), environment.as_deref())?;
+        let backend = match (backend, location) {
+            (Some(backend), _) => backend,
+            (None, Some(location)) => location.backend()?,
+            (None, None) => unreachable!("one of the two was given"),
+        };
+        let capabilities = backend.capabilities();
+        let watchdog = Watchdog::start(backend, Arc::clone(&naming.channel)).map_err(|error| {
+            ConfigError::new(format!(
+                "the lock manager's thread can't be started: {error}"
+            ))
+        })?;
+        Ok(LockManager {
+            inner: Arc::new(Inner {
+                watchdog,
+                defaults,
+                naming,
+                capabilities,
+            }),
+        })
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let Defaults {
+            lease,
+            heartbeat,
+            grace,
+            key_limit,
+            ..
+        } = self.defaults;
+        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+            return Err(ConfigError::new(format!(
+                "the lease {lease:?} must be 100 ms to 24 h"
+            )));
+        }
+        if heartbeat < Duration::from_millis(20) {
+            return Err(ConfigError::new(format!(
+                "the heartbeat {heartbeat:?} must be at least 20 ms"
+            )));
+        }
+        if grace < Duration::from_millis(100) {
+            return Err(ConfigError::new(format!(
+                "the grace {grace:?} must be at least 100 ms"
+            )));
+        }
+        if key_limit < 128 {
+            return Err(ConfigError::new(format!(
+                "the key limit {key_limit} must be at least 128 bytes"
+            )));
+        }
+        Ok(())
+    }
+}

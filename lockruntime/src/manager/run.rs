@@ -1,0 +1,82 @@
+//! Acquire, run the body, release; and what happens when the lock is lost midway.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::__private::Call;
+use crate::error::{LockError, LossReason};
+use crate::guard::LockGuard;
+use crate::{clock, current};
+
+/// Runs the body of an annotated function under its lock.
+pub(crate) async fn run_call<F: Future>(
+    call: Call,
+    body: Pin<Box<F>>,
+) -> Result<F::Output, LockError> {
+    let Some(manager) = current::manager() else {
+        return Err(LockError::NotConfigured {
+            template: call.template.to_owned(),
+            mode: call.mode,
+        });
+    };
+    let guard = manager.acquire_call(call)?.await?;
+    run_under(guard, body).await
+}
+
+/// Runs `body` while `guard` holds; a body that loses its lock is dropped before anything else happens.
+pub(crate) async fn run_under<F: Future>(
+    guard: LockGuard,
+    body: Pin<Box<F>>,
+) -> Result<F::Output, LockError> {
+    let mut running = Running {
+        body: Some(body),
+        guard,
+    };
+    match (&mut running).await {
+        Ok(value) => {
+            // a release that fails never replaces the body's own value
+            running.guard.finish().await;
+            Ok(value)
+        }
+        Err(reason) => {
+            let life = running.guard.life();
+            Err(LockError::Lost {
+                key: life.key.clone(),
+                mode: life.mode,
+                reason,
+            })
+        }
+    }
+}
+
+/// A body under its lock. The body goes before the guard: on every way out its locals are dropped before the release.
+struct Running<F> {
+    body: Option<Pin<Box<F>>>,
+    guard: LockGuard,
+}
+
+impl<F: Future> Future for &mut Running<F> {
+    type Output = Result<F::Output, LossReason>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let running = self.get_mut();
+        let Some(body) = &mut running.body else {
+            return Poll::Pending;
+        };
+        // before each poll: after a pause the lease may be over, and somebody else may be inside
+        if let Poll::Ready(reason) = running
+            .guard
+            .life()
+            .poll_lost(clock::now(), context.waker())
+        {
+            running.body = None;
+            return Poll::Ready(Err(reason));
+        }
+        let hold = running.guard.hold();
+        current::with_hold(&hold, || body.as_mut().poll(context)).map(|value| {
+            running.body = None;
+            Ok(value)
+        })
+    }
+}

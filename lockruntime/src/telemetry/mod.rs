@@ -1,0 +1,27 @@
+//! What can be observed: events go out here, sinks are chosen by features.
+
+#[cfg(feature = "tracing")]
+mod trace;
+
+use crate::hold::Life;
+
+/// Something worth telling.
+#[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "nobody listens"))]
+pub(crate) enum Event<'a> {
+    /// A held lock was lost; its body is being stopped.
+    Lost { life: &'a Life },
+    /// The storage can't be reached, or can be again.
+    #[cfg_attr(
+        all(feature = "tracing", not(feature = "redis")),
+        expect(dead_code, reason = "only a network goes down")
+    )]
+    Backend { address: &'a str, up: bool },
+}
+
+/// Tells every sink. Without one this is nothing.
+pub(crate) fn emit(event: &Event<'_>) {
+    #[cfg(feature = "tracing")]
+    trace::event(event);
+    #[cfg(not(feature = "tracing"))]
+    let _ = event;
+}

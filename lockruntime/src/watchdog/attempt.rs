@@ -1,0 +1,651 @@
+//! One ticket from its first ask until nothing of it is left: the keeper's side of the protocol, as a pure state machine.
+//!
+//! What happened and when comes in; which requests to send comes out, by way of [`Calls`]. The caller's side is told through
+//! the shared [`Life`]. Late and repeated answers are harmless in every phase.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::backend::{
+    Answer, Asked, BackendError, BackendErrorKind, HandOver, Holder, Released, Renewed, Withdrawn,
+};
+use crate::clock::Moment;
+use crate::error::{LockError, LossReason};
+use crate::hold::Life;
+use crate::lease::Lease;
+use crate::options::{Mode, Timing};
+use crate::queue::{GaveUp, Waiter};
+use crate::token::FencingToken;
+use crate::watchdog::handover::{Debt, HandingBack};
+use crate::watchdog::schedule::Renewals;
+
+/// What a caller asks the keeper for.
+#[derive(Debug)]
+pub(crate) struct Order {
+    pub(crate) life: Arc<Life>,
+    pub(crate) record: Arc<str>,
+    pub(crate) holder: Arc<Holder>,
+    pub(crate) timing: Timing,
+    pub(crate) wait: Option<Duration>,
+    pub(crate) release_timeout: Duration,
+}
+
+/// Requests to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    Ask,
+    Renew,
+    Release,
+    Withdraw,
+}
+
+/// The requests that a step wants sent, in this order.
+pub(crate) type Calls = Vec<Call>;
+
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) order: Order,
+    waiter: Waiter,
+    phase: Phase,
+    /// An ask is on its way.
+    asking: bool,
+    /// A renewal is on its way since then.
+    renewing: Option<Moment>,
+    /// Some ask has been executed, or may have been: the server may know this ticket.
+    touched: bool,
+    /// A hand-over was announced that didn't fit: ask again as soon as the present ask is answered.
+    hinted: bool,
+    unsettled: Unsettled,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Waiting {
+        next: Moment,
+    },
+    /// Given, and the caller hasn't looked yet. `told`: it will report when it does.
+    Granted {
+        renewals: Renewals,
+        told: bool,
+    },
+    Held(Renewals),
+    /// Lost; the caller still has to drop its body.
+    Lost,
+    HandingBack(HandingBack),
+    /// Given back, and one more withdrawal has to be executed after the last ask that may still be under way.
+    Settling {
+        next: Moment,
+        moot: Moment,
+        in_flight: bool,
+    },
+    Over,
+}
+
+/// What asks without an answer may still do on the server.
+#[derive(Debug, Default)]
+struct Unsettled {
+    /// The server's time until which such an ask may be executed; 0 without one.
+    last: u64,
+    /// The same by our clock.
+    until: Option<Moment>,
+    /// An ask was on its way when the lock or ticket was given back.
+    crossed: bool,
+}
+
+impl Attempt {
+    pub(crate) fn new(order: Order, now: Moment, calls: &mut Calls) -> Self {
+        let waiter = Waiter::new(order.timing, now, order.wait);
+        let mut attempt = Self {
+            order,
+            waiter,
+            phase: Phase::Waiting { next: now },
+            asking: false,
+            renewing: None,
+            touched: false,
+            hinted: false,
+            unsettled: Unsettled::default(),
+        };
+        attempt.tick(now, calls);
+        attempt
+    }
+
+    /// The mode that goes to the server: no wait is one try that leaves nothing behind.
+    pub(crate) fn mode(&self) -> Mode {
+        if self.order.wait == Some(Duration::ZERO) {
+            Mode::Reject
+        } else {
+            self.order.life.mode
+        }
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Over)
+    }
+
+    /// Whether a body may be running.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost
+        )
+    }
+
+    /// Whether the lock was lost and the body still has to go.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.phase, Phase::Lost)
+    }
+
+    /// The renewal that is to be sent: the token of the hold, and when it counts as sent.
+    pub(crate) fn renewal(&self) -> Option<(FencingToken, Moment)> {
+        match (&self.phase, self.renewing) {
+            (Phase::Held(renewals), Some(sent)) => Some((renewals.lease.token, sent)),
+            _ => None,
+        }
+    }
+
+    /// When to call [`Attempt::tick`] next.
+    pub(crate) fn due(&self) -> Option<Moment> {
+        match &self.phase {
+            Phase::Waiting { next } => {
+                let next = (!self.asking).then_some(*next);
+                let limit = self.waiter.limit().filter(|_| self.mode() == Mode::Queue);
+                [next, limit].into_iter().flatten().min()
+            }
+            Phase::Granted {
+                renewals,
+                told: true,
+            } => Some(renewals.lease.deadline()),
+            Phase::Granted {
+                renewals,
+                told: false,
+            }
+            | Phase::Held(renewals) => Some(renewals.due()),
+            Phase::HandingBack(back) => back.due(),
+            Phase::Settling {
+                next,
+                moot,
+                in_flight,
+            } => (!*in_flight && !self.asking).then(|| (*next).min(*moot)),
+            Phase::Lost | Phase::Over => None,
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self, now: Moment, calls: &mut Calls) {
+        match &mut self.phase {
+            Phase::Waiting { next } => {
+                let asks = !self.asking && now >= *next;
+                if self.mode() == Mode::Queue
+                    && let Some(gave_up) = self.waiter.gives_up(now)
+                {
+                    let error = self.gave_up(gave_up);
+                    self.refuse(error, now, calls);
+                } else if asks {
+                    self.asking = true;
+                    self.hinted = false;
+                    calls.push(Call::Ask);
+                }
+            }
+            Phase::Granted { renewals, .. } if renewals.is_over(now) => {
+                if self.order.life.take_back() {
+                    self.ask_anew(now, calls);
+                } else {
+                    self.begun(now, calls);
+                }
+            }
+            Phase::Granted { renewals, told } => {
+                if renewals.wants_renewal(now) && !*told {
+                    if self.order.life.has_begun_or_tells() {
+                        self.begun(now, calls);
+                    } else {
+                        *told = true;
+                    }
+                }
+            }
+            Phase::Held(renewals) => {
+                // the caller may have left, or seen the deadline before us: then nothing is renewed any more
+                if renewals.is_over(now) || !self.order.life.is_live(now) {
+                    self.lose(LossReason::LeaseOver);
+                } else if renewals.wants_renewal(now) && self.renewing.is_none() {
+                    self.renewing = Some(now);
+                    renewals.sent();
+                    calls.push(Call::Renew);
+                }
+            }
+            Phase::HandingBack(back) => {
+                if back.patience_ended(now) {
+                    self.order.life.gone(crate::hold::Ending::Unconfirmed);
+                }
+                if back.is_moot(now) {
+                    self.order.life.gone(crate::hold::Ending::Unconfirmed);
+                    self.phase = Phase::Over;
+                } else if back.send(now) {
+                    calls.push(match back.debt {
+                        Debt::Lock => Call::Release,
+                        Debt::Ticket => Call::Withdraw,
+                    });
+                }
+            }
+            Phase::Settling {
+                next,
+                moot,
+                in_flight,
+            } => {
+                if *in_flight || self.asking {
+                    // its answer is waited for
+                } else if now >= *moot {
+                    self.phase = Phase::Over;
+                } else if now >= *next {
+                    *in_flight = true;
+                    calls.push(Call::Withdraw);
+                }
+            }
+            Phase::Lost | Phase::Over => {}
+        }
+    }
+
+    /// The caller has looked at its grant and goes on.
+    pub(crate) fn begun(&mut self, now: Moment, calls: &mut Calls) {
+        if let Phase::Granted { .. } = self.phase
+            && let Phase::Granted { renewals, .. } = std::mem::replace(&mut self.phase, Phase::Over)
+        {
+            self.phase = Phase::Held(renewals);
+            self.tick(now, calls);
+        }
+    }
+
+    /// The caller has left: its body is dropped, or it waits no longer. `waits`: it wants to know how the release ends.
+    pub(crate) fn leave(&mut self, now: Moment, waits: bool, calls: &mut Calls) {
+        let debt = match self.phase {
+            Phase::Waiting { .. } => Debt::Ticket,
+            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost => Debt::Lock,
+            Phase::HandingBack(_) | Phase::Settling { .. } | Phase::Over => return,
+        };
+        let patience = waits.then(|| now + self.order.release_timeout);
+        self.hand_back(debt, patience, now, calls);
+    }
+
+    /// An ask sent at `sent` came back. `known`: this backend has answered before.
+    pub(crate) fn asked(
+        &mut self,
+        asked: Asked,
+        sent: Moment,
+        now: Moment,
+        known: bool,
+        spread: f64,
+        calls: &mut Calls,
+    ) {
+        self.asking = false;
+        self.touched |= asked.answer.is_ok() || asked.last > 0;
+        if asked.answer.is_err() && asked.last > 0 {
+            self.unsettled.last = self.unsettled.last.max(asked.last);
+            self.unsettled.until = Some(sent + self.order.timing.answer);
+        }
+        match (&mut self.phase, asked.answer) {
+            (Phase::Waiting { next }, Ok(Answer::Waiting { number, rank, left })) => {
+                *next = self.waiter.placed(sent, now, number, rank, left, spread);
+                if self.hinted {
+                    *next = now;
+                }
+            }
+            (Phase::Waiting { next }, Ok(Answer::Held { token })) => {
+                let lease = Lease {
+                    token,
+                    from: sent,
+                    length: self.order.timing.lease,
+                };
+                if now < lease.deadline() {
+                    self.grant(lease, now);
+                } else {
+                    *next = now;
+                }
+            }
+            (Phase::Waiting { .. }, Ok(Answer::Busy { left })) => {
+                let error = self.busy(left, now);
+                self.order.life.refuse(error);
+                // nothing of this ticket is stored, unless an earlier ask is still under way
+                self.settle(now);
+            }
+            (Phase::Waiting { next }, Err(error)) => {
+                let outcome = match self.order.wait {
+                    Some(Duration::ZERO) => Err(error),
+                    _ if self.order.life.mode == Mode::Reject => Err(error),
+                    _ => self.waiter.failed(sent, now, error, known, spread),
+                };
+                match outcome {
+                    Ok(again) => *next = again,
+                    Err(error) => {
+                        let error = LockError::from_backend(
+                            self.order.life.key.clone(),
+                            self.order.life.mode,
+                            error,
+                        );
+                        self.refuse(error, now, calls);
+                    }
+                }
+            }
+            (Phase::Granted { .. } | Phase::Held(_), Ok(Answer::Held { token })) => {
+                self.confirmed_by_ask(token, sent, now, calls)
+            }
+            // an ask that came back after the lock was given back: it may have been executed later
+            (
+                Phase::HandingBack(_) | Phase::Settling { .. },
+                Ok(Answer::Held { .. } | Answer::Waiting { .. }),
+            ) => {
+                self.unsettled.crossed = true;
+            }
+            _ => {}
+        }
+        self.tick(now, calls);
+    }
+
+    /// A hand-over to this ticket was announced.
+    pub(crate) fn handed_over(&mut self, hand_over: HandOver, now: Moment, calls: &mut Calls) {
+        if let Phase::Waiting { next } = &mut self.phase {
+            match self.waiter.handed_over(hand_over, now) {
+                Some(lease) => self.grant(lease, now),
+                None => {
+                    *next = now;
+                    self.hinted = true;
+                    self.tick(now, calls);
+                }
+            }
+        }
+    }
+
+    /// A release of this process, sent at `sent`, gave the lock to this ticket for its whole lease.
+    pub(crate) fn named(
+        &mut self,
+        hand_over: HandOver,
+        sent: Moment,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
+        if let Phase::Waiting { next } = &mut self.phase {
+            let lease = Lease {
+                token: hand_over.token,
+                from: sent,
+                length: self.order.timing.lease,
+            };
+            if now < lease.deadline() {
+                self.grant(lease, now);
+            } else {
+                *next = now;
+                self.hinted = true;
+                self.tick(now, calls);
+            }
+        }
+    }
+
+    /// A renewal sent at `sent` came back, or never will.
+    pub(crate) fn renewed(
+        &mut self,
+        result: Result<Renewed, BackendError>,
+        sent: Moment,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
+        if self.renewing != Some(sent) {
+            return;
+        }
+        self.renewing = None;
+        if let Phase::Held(renewals) = &mut self.phase {
+            match result {
+                Ok(Renewed::Renewed) => {
+                    renewals.confirmed(sent);
+                    self.order.life.extend(renewals.lease);
+                }
+                Ok(Renewed::Lost) => self.lose(LossReason::Taken),
+                Err(error) if error.kind() == BackendErrorKind::Foreign => {
+                    self.lose(LossReason::Taken)
+                }
+                Err(_) => renewals.failed(now),
+            }
+        }
+        self.tick(now, calls);
+    }
+
+    /// A release came back.
+    pub(crate) fn released(
+        &mut self,
+        result: &Result<Released, BackendError>,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
+        if let Phase::HandingBack(back) = &mut self.phase {
+            match result {
+                Ok(released) => {
+                    self.order
+                        .life
+                        .gone(back.ending(*released != Released::NotHeld));
+                    self.settle(now);
+                }
+                Err(_) => back.failed(now),
+            }
+        }
+        self.tick(now, calls);
+    }
+
+    /// A withdrawal came back.
+    pub(crate) fn withdrawn(
+        &mut self,
+        result: &Result<Withdrawn, BackendError>,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
+        let server = result.as_ref().map(|withdrawn| withdrawn.now).ok();
+        match &mut self.phase {
+            Phase::HandingBack(back) => match result {
+                Ok(withdrawn) => {
+                    self.order
+                        .life
+                        .gone(back.ending(withdrawn.released != Released::NotHeld));
+                    self.settled_by(server);
+                    self.settle(now);
+                }
+                Err(_) => back.failed(now),
+            },
+            Phase::Settling {
+                next, in_flight, ..
+            } => {
+                *in_flight = false;
+                match server {
+                    Some(server) => {
+                        self.unsettled.crossed = false;
+                        *next = now
+                            + Duration::from_millis(self.unsettled.last.saturating_sub(server) + 1);
+                        self.settled_by(Some(server));
+                        if self.unsettled.last == 0 {
+                            self.phase = Phase::Over;
+                        }
+                    }
+                    None => *next = now + self.order.timing.answer,
+                }
+            }
+            Phase::Waiting { .. }
+            | Phase::Granted { .. }
+            | Phase::Held(_)
+            | Phase::Lost
+            | Phase::Over => {}
+        }
+        self.tick(now, calls);
+    }
+
+    /// The storage is back and may have forgotten.
+    pub(crate) fn hurry(&mut self, now: Moment, calls: &mut Calls) {
+        match &mut self.phase {
+            Phase::Waiting { next } => *next = now,
+            // one that is under way is answered or fails soon
+            Phase::Granted { renewals, .. } | Phase::Held(renewals) if self.renewing.is_none() => {
+                renewals.hurry(now)
+            }
+            Phase::Granted { .. } | Phase::Held(_) => {}
+            Phase::HandingBack(back) => back.hurry(now),
+            Phase::Settling { .. } | Phase::Lost | Phase::Over => {}
+        }
+        self.tick(now, calls);
+    }
+
+    /// The manager shuts down: waiting ends.
+    pub(crate) fn stop_waiting(&mut self, now: Moment, calls: &mut Calls) {
+        if let Phase::Granted { .. } = self.phase
+            && !self.order.life.take_back()
+        {
+            return;
+        }
+        if let Phase::Waiting { .. } | Phase::Granted { .. } = self.phase {
+            let error = LockError::ShuttingDown {
+                key: self.order.life.key.clone(),
+                mode: self.order.life.mode,
+            };
+            self.refuse(error, now, calls);
+        }
+    }
+
+    /// The manager's time for running bodies is over.
+    pub(crate) fn stop_holding(&mut self) {
+        if let Phase::Granted { .. } | Phase::Held(_) = self.phase {
+            self.lose(LossReason::ShutDown);
+        }
+    }
+
+    /// The keeper ends unexpectedly: nobody may wait for it.
+    pub(crate) fn abandon(&mut self) {
+        let life = &self.order.life;
+        life.take_back();
+        life.lose(LossReason::KeeperEnded);
+        life.refuse(LockError::from_backend(
+            life.key.clone(),
+            life.mode,
+            keeper_ended(),
+        ));
+        life.gone(crate::hold::Ending::Unconfirmed);
+    }
+
+    fn grant(&mut self, lease: Lease, now: Moment) {
+        let renewals = Renewals::new(lease, self.order.timing.lease);
+        let told = renewals.wants_renewal(now);
+        // a caller that has left says so by itself, and the grant is given back then
+        self.order.life.grant(lease, told);
+        self.waiter.forget_place();
+        self.phase = Phase::Granted { renewals, told };
+    }
+
+    /// An ask found the lock to be ours already.
+    fn confirmed_by_ask(
+        &mut self,
+        token: FencingToken,
+        sent: Moment,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
+        let (Phase::Granted { renewals, .. } | Phase::Held(renewals)) = &mut self.phase else {
+            return;
+        };
+        let length = self.order.timing.lease;
+        if token == renewals.lease.token {
+            renewals.lease.renewed(sent, length);
+            self.order.life.extend(renewals.lease);
+        } else if token > renewals.lease.token {
+            // the server had forgotten the first grant and gave a second one
+            if self.order.life.take_back() {
+                self.grant(
+                    Lease {
+                        token,
+                        from: sent,
+                        length,
+                    },
+                    now,
+                );
+            } else {
+                self.begun(now, calls);
+                self.lose(LossReason::Taken);
+            }
+        }
+    }
+
+    fn ask_anew(&mut self, now: Moment, calls: &mut Calls) {
+        self.phase = Phase::Waiting { next: now };
+        self.tick(now, calls);
+    }
+
+    fn lose(&mut self, reason: LossReason) {
+        self.order.life.lose(reason);
+        self.phase = Phase::Lost;
+    }
+
+    fn refuse(&mut self, error: LockError, now: Moment, calls: &mut Calls) {
+        self.order.life.refuse(error);
+        self.hand_back(Debt::Ticket, None, now, calls);
+    }
+
+    fn hand_back(&mut self, debt: Debt, patience: Option<Moment>, now: Moment, calls: &mut Calls) {
+        if debt == Debt::Ticket && !self.touched && !self.asking {
+            self.phase = Phase::Over;
+            return;
+        }
+        self.unsettled.crossed |= self.asking;
+        self.phase = Phase::HandingBack(HandingBack::new(debt, self.order.timing, now, patience));
+        self.tick(now, calls);
+    }
+
+    /// Given back: over, unless an ask may still be executed.
+    fn settle(&mut self, now: Moment) {
+        let timing = self.order.timing;
+        self.phase = if self.asking || self.unsettled.crossed || self.unsettled.last > 0 {
+            let next = self.unsettled.until.map_or(now, |until| until.max(now));
+            Phase::Settling {
+                next,
+                moot: now + timing.lease + timing.answer,
+                in_flight: false,
+            }
+        } else {
+            Phase::Over
+        };
+    }
+
+    fn settled_by(&mut self, server: Option<u64>) {
+        if server.is_some_and(|server| server > self.unsettled.last) {
+            self.unsettled.last = 0;
+            self.unsettled.until = None;
+        }
+    }
+
+    fn busy(&self, left: Option<Duration>, now: Moment) -> LockError {
+        let (key, mode) = (self.order.life.key.clone(), self.order.life.mode);
+        match mode {
+            Mode::Reject => LockError::Busy {
+                key,
+                mode,
+                remaining: left,
+            },
+            Mode::Queue => LockError::WaitTimedOut {
+                key,
+                mode,
+                waited: self.waiter.waited(now),
+                rank: None,
+            },
+        }
+    }
+
+    fn gave_up(&self, gave_up: GaveUp) -> LockError {
+        let (key, mode) = (self.order.life.key.clone(), self.order.life.mode);
+        match gave_up {
+            GaveUp::TimedOut { waited, rank } => LockError::WaitTimedOut {
+                key,
+                mode,
+                waited,
+                rank,
+            },
+            GaveUp::Failed(error) => LockError::from_backend(key, mode, error),
+        }
+    }
+}
+
+/// What callers are told when the keeper is no more.
+pub(crate) fn keeper_ended() -> BackendError {
+    BackendError::new(
+        BackendErrorKind::Protocol,
+        "the lock manager's thread has ended; build a new manager",
+    )
+}

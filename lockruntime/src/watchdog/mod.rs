@@ -1,0 +1,133 @@
+//! Keeping leases alive, and giving back what callers left behind.
+//!
+//! One keeper per manager, on a thread of its own: it lives whatever runtime the callers use and however long they block.
+
+mod attempt;
+mod handover;
+mod keeper;
+mod schedule;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::backend::{Backend, BackendError, Snapshot};
+use crate::clock;
+use crate::error::LockError;
+use crate::hold::{Life, Turn};
+use crate::token::OwnerToken;
+pub(crate) use attempt::Order;
+use attempt::keeper_ended;
+use keeper::{Keeper, Message};
+
+/// The way to the keeper. Cheap to clone; the keeper ends when the last one is gone and nothing is left to give back.
+#[derive(Clone, Debug)]
+pub(crate) struct Watchdog {
+    inbox: mpsc::UnboundedSender<Message>,
+}
+
+impl Watchdog {
+    /// Starts the keeper. `channel` is where this process's wake-ups arrive.
+    pub(crate) fn start(backend: Arc<dyn Backend>, channel: Arc<str>) -> std::io::Result<Self> {
+        let (inbox, messages) = mpsc::unbounded_channel();
+        let keeper = Keeper::new(backend, channel, messages, inbox.downgrade());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        std::thread::Builder::new()
+            .name("lockruntime".to_owned())
+            .spawn(move || runtime.block_on(keeper.work()))?;
+        Ok(Self { inbox })
+    }
+
+    /// Asks for a lock. Dropping the future before it is ready gives back the ticket or the lock just won.
+    pub(crate) fn acquire(&self, order: Order) -> Acquiring {
+        let life = Arc::clone(&order.life);
+        if self.inbox.send(Message::Start(Box::new(order))).is_err() {
+            life.refuse(LockError::from_backend(
+                life.key.clone(),
+                life.mode,
+                keeper_ended(),
+            ));
+        }
+        Acquiring {
+            life,
+            watchdog: self.clone(),
+        }
+    }
+
+    /// The caller is through with its hold; once only. `waits`: it will look for the answer.
+    pub(crate) fn leave(&self, life: &Life, waits: bool) {
+        if life.leave()
+            && self
+                .inbox
+                .send(Message::Leave {
+                    ticket: life.ticket,
+                    waits,
+                })
+                .is_err()
+        {
+            life.gone(crate::hold::Ending::Unconfirmed);
+        }
+    }
+
+    fn begun(&self, ticket: OwnerToken) {
+        // a keeper that has ended has no renewals to begin; the hold knows its deadline
+        drop(self.inbox.send(Message::Begun(ticket)));
+    }
+
+    pub(crate) async fn snapshot(&self, record: Arc<str>) -> Result<Snapshot, BackendError> {
+        let (reply, answer) = oneshot::channel();
+        self.inbox
+            .send(Message::Snapshot { record, reply })
+            .map_err(|_closed| keeper_ended())?;
+        answer.await.map_err(|_closed| keeper_ended())?
+    }
+
+    /// Refuses new work, ends waits, lets bodies run for most of `budget`, then stops them. Ready when nothing is left, or at
+    /// the budget.
+    pub(crate) async fn shutdown(&self, budget: Duration) {
+        let (done, ended) = oneshot::channel();
+        if self.inbox.send(Message::Shutdown { budget, done }).is_ok() {
+            // an error means that the keeper has ended: nothing is left to wait for
+            drop(ended.await);
+        }
+    }
+}
+
+/// A lock that is being acquired.
+#[derive(Debug)]
+pub(crate) struct Acquiring {
+    life: Arc<Life>,
+    watchdog: Watchdog,
+}
+
+impl Future for Acquiring {
+    type Output = Result<(Arc<Life>, Watchdog), LockError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.life.poll_turn(clock::now(), context.waker()) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Turn::Refused(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Turn::Begun { tell }) => {
+                if tell {
+                    self.watchdog.begun(self.life.ticket);
+                }
+                Poll::Ready(Ok((Arc::clone(&self.life), self.watchdog.clone())))
+            }
+        }
+    }
+}
+
+impl Drop for Acquiring {
+    fn drop(&mut self) {
+        // a hold that began belongs to whoever took it out
+        if !self.life.has_begun() {
+            self.watchdog.leave(&self.life, false);
+        }
+    }
+}
