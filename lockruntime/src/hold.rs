@@ -8,7 +8,7 @@
     reason = "a step fits one or two stages and is void in all others"
 )]
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
@@ -30,6 +30,8 @@ pub(crate) struct Life {
     /// The deadline in nanoseconds of the boot-time clock; 0 while nothing is held.
     deadline: AtomicU64,
     state: Mutex<State>,
+    /// The loss was told to whoever observes this process.
+    reported: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -87,6 +89,7 @@ impl Life {
             mode,
             ticket: OwnerToken::random(),
             deadline: AtomicU64::new(0),
+            reported: AtomicBool::new(false),
             state: Mutex::new(State {
                 stage: Stage::Asking,
                 wakers: Vec::new(),
@@ -164,6 +167,11 @@ impl Life {
             Stage::Lost { reason, .. } => Some(reason),
             _ => None,
         }
+    }
+
+    /// Whether a loss is to be told, once: by whoever notices it first.
+    pub(crate) fn report_loss(&self) -> bool {
+        self.lost().is_some() && !self.reported.swap(true, Ordering::Relaxed)
     }
 
     /// Ready once the lock is lost. Looks at the clock too: after a pause it may know before the keeper does.

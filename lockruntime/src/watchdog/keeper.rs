@@ -304,9 +304,8 @@ impl Keeper {
             return;
         };
         let mut calls = std::mem::take(&mut self.scratch);
-        let lost_before = attempt.is_lost();
         step(attempt, &mut calls);
-        if !lost_before && attempt.is_lost() {
+        if attempt.is_lost() && attempt.order.life.report_loss() {
             telemetry::emit(&Event::Lost {
                 life: &attempt.order.life,
             });

@@ -101,6 +101,7 @@ impl Line {
         let mut pause = FIRST_PAUSE;
         let mut connected_before = false;
         let mut up = true;
+        let mut present = Arc::new(Health::default());
         loop {
             let health = Arc::new(Health::default());
             match self.connect(channel, wakeups, &health).await {
@@ -116,14 +117,10 @@ impl Line {
                         wakeups.reconnected();
                     }
                     connected_before = true;
-                    health.ill().await;
+                    present = health;
                     // a suspect one may yet answer what it was asked: it goes when the next one stands
-                    if health.is_closed() {
-                        self.state.send_replace(State::Down {
-                            tries: 0,
-                            failure: None,
-                        });
-                    }
+                    present.ill().await;
+                    self.drop_closed(&present);
                 }
                 Err(failure) => {
                     if std::mem::replace(&mut up, false) {
@@ -142,6 +139,7 @@ impl Line {
                             *last = failure;
                         }
                     });
+                    self.drop_closed(&present);
                     clock::sleep(FIRST_PAUSE).await;
                     // somebody who waits for it shortens the pause, but never below the first
                     let _ = clock::within(pause - FIRST_PAUSE, self.wanted.notified()).await;
@@ -149,6 +147,20 @@ impl Line {
                 }
             }
         }
+    }
+
+    /// A closed connection is none.
+    fn drop_closed(&self, present: &Health) {
+        self.state.send_if_modified(|state| {
+            let drops = present.is_closed() && matches!(state, State::Up(_));
+            if drops {
+                *state = State::Down {
+                    tries: 0,
+                    failure: None,
+                };
+            }
+            drops
+        });
     }
 
     /// One try. `Err(None)`: no answer in time.
