@@ -25,7 +25,7 @@ pub struct MemoryBackend {
 }
 
 #[derive(Debug, Default)]
-struct Store {
+pub(crate) struct Store {
     locks: HashMap<Arc<str>, Lock>,
     channels: HashMap<Arc<str>, Wakeups>,
     /// The last number given out, for places and tokens alike.
@@ -71,13 +71,30 @@ impl MemoryBackend {
     }
 }
 
+#[cfg(test)]
+impl Store {
+    pub(crate) fn listen(&mut self, channel: &Arc<str>, wakeups: Wakeups) {
+        self.channels.insert(Arc::clone(channel), wakeups);
+    }
+
+    pub(crate) fn owner(&self, record: &str, now: Moment) -> Option<(OwnerToken, FencingToken)> {
+        let owner = self
+            .locks
+            .get(record)?
+            .owner
+            .as_ref()
+            .filter(|owner| owner.until > now)?;
+        Some((owner.ticket, owner.token))
+    }
+}
+
 impl Store {
     fn number(&mut self) -> u64 {
         self.last = (self.last + 1).max(clock::wall_micros());
         self.last
     }
 
-    fn ask(&mut self, ask: &Ask, now: Moment) -> Answer {
+    pub(crate) fn ask(&mut self, ask: &Ask, now: Moment) -> Answer {
         let mut lock = self.locks.remove(&ask.record).unwrap_or_default();
         let answer = self.ask_of(&mut lock, ask, now);
         self.put_back(&ask.record, lock);
@@ -161,7 +178,7 @@ impl Store {
         Some(Released::Passed)
     }
 
-    fn renew(&mut self, renew: &Renew, now: Moment) -> Renewed {
+    pub(crate) fn renew(&mut self, renew: &Renew, now: Moment) -> Renewed {
         match self
             .locks
             .get_mut(&renew.record)
@@ -177,7 +194,7 @@ impl Store {
         }
     }
 
-    fn release(
+    pub(crate) fn release(
         &mut self,
         record: &Arc<str>,
         ticket: OwnerToken,

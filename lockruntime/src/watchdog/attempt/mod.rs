@@ -3,6 +3,11 @@
 //! What happened and when comes in; which requests to send comes out, by way of [`Calls`]. The caller's side is told through
 //! the shared [`Life`]. Late and repeated answers are harmless in every phase.
 
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::time::Duration;
 
