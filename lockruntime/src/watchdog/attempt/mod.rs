@@ -445,26 +445,24 @@ impl Attempt {
                     self.order
                         .life
                         .gone(back.ending(withdrawn.released != Released::NotHeld));
-                    self.settled_by(server);
+                    self.settled_by(server, now);
                     self.settle(now);
                 }
                 Err(_) => back.failed(now),
             },
-            Phase::Settling {
-                next, in_flight, ..
-            } => {
-                *in_flight = false;
-                match server {
-                    Some(server) => {
-                        self.unsettled.crossed = false;
-                        *next = now
-                            + Duration::from_millis(self.unsettled.last.saturating_sub(server) + 1);
-                        self.settled_by(Some(server));
-                        if self.unsettled.last == 0 {
-                            self.phase = Phase::Over;
-                        }
-                    }
-                    None => *next = now + self.order.timing.answer,
+            Phase::Settling { .. } => {
+                self.unsettled.crossed &= server.is_none();
+                self.settled_by(server, now);
+                let pause = now + self.order.timing.answer;
+                let again = self.unsettled.until.filter(|_| server.is_some());
+                if self.unsettled.last == 0 && !self.unsettled.crossed {
+                    self.phase = Phase::Over;
+                } else if let Phase::Settling {
+                    next, in_flight, ..
+                } = &mut self.phase
+                {
+                    *in_flight = false;
+                    *next = again.unwrap_or(pause);
                 }
             }
             Phase::Waiting { .. }
@@ -609,10 +607,16 @@ impl Attempt {
         };
     }
 
-    fn settled_by(&mut self, server: Option<u64>) {
-        if server.is_some_and(|server| server > self.unsettled.last) {
+    /// A withdrawal was executed at this time of the server: after it, no ask of before can do anything any more, or we know how
+    /// long to wait for that.
+    fn settled_by(&mut self, server: Option<u64>, now: Moment) {
+        let Some(server) = server else { return };
+        if server > self.unsettled.last {
             self.unsettled.last = 0;
             self.unsettled.until = None;
+        } else {
+            self.unsettled.until =
+                Some(now + Duration::from_millis(self.unsettled.last - server + 1));
         }
     }
 
