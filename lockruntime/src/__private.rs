@@ -1,6 +1,7 @@
 //! The only names expanded code may use. Outside semver: nobody but `#[distributed_lock]` of the same version may call it.
 
 pub use std::boxed::Box;
+pub use std::option::Option::{None, Some};
 pub use std::time::Duration;
 pub use std::{concat, module_path};
 
@@ -11,6 +12,7 @@ use std::pin::Pin;
 use crate::error::LockError;
 use crate::key::Filling;
 pub use crate::options::Mode;
+pub use crate::refusal::{FromLockError, FromRefusal};
 
 /// One call of an annotated function: what its attribute says, and its filled key.
 #[derive(Debug)]
@@ -73,32 +75,32 @@ impl Call {
     }
 }
 
-/// What an annotated function returns when its body may not run or was stopped.
+/// What may stand for a placeholder of a key: everything that has a [`Display`].
+///
+/// A trait of its own, so that the compiler's error says which value is meant and what to do.
 #[diagnostic::on_unimplemented(
-    message = "a locked function must be able to return a refusal, and `{Self}` can't",
-    label = "this can't carry a `LockError`",
-    note = "return `Result<T, E>` where `E: From<lockruntime::LockError>`: the lock may be busy, lost or out of reach"
+    message = "`{Self}` can't be part of a lock's key: it has no `Display`",
+    label = "a placeholder of this key is a `{Self}`",
+    note = "name one of its fields, as in `<req.id>`, or write `impl std::fmt::Display for {Self}`"
 )]
-pub trait FromLockError {
-    /// The refusal as a return value.
-    fn from_lock_error(error: LockError) -> Self;
+pub trait KeyValue {
+    #[doc(hidden)]
+    fn fill(&self, call: Call, name: &str) -> Call;
 }
 
 #[diagnostic::do_not_recommend]
-impl<T, E: From<LockError>> FromLockError for Result<T, E> {
-    fn from_lock_error(error: LockError) -> Self {
-        Err(E::from(error))
+impl<V: Display + ?Sized> KeyValue for V {
+    fn fill(&self, call: Call, name: &str) -> Call {
+        call.value(name, &self)
     }
 }
 
-/// Runs `body` under the lock of `call`, or returns the refusal without having polled it.
-pub async fn run<R, F>(call: Call, body: Pin<Box<F>>) -> R
-where
-    R: FromLockError,
-    F: Future<Output = R>,
-{
+/// Runs `body` under the lock of `call`, or returns what `refused` makes of the refusal without having polled the body.
+///
+/// `refused` is a pointer, since the type of the function itself would repeat its bound, and with it the compiler's error.
+pub async fn run<R, F: Future<Output = R>>(call: Call, body: Pin<Box<F>>, refused: fn(LockError) -> R) -> R {
     match crate::manager::run_call(call, body).await {
         Ok(value) => value,
-        Err(error) => R::from_lock_error(error),
+        Err(error) => refused(error),
     }
 }

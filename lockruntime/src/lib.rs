@@ -13,6 +13,7 @@ mod lease;
 mod manager;
 mod options;
 mod queue;
+mod refusal;
 mod telemetry;
 mod token;
 mod watchdog;
@@ -20,6 +21,7 @@ mod watchdog;
 #[doc(hidden)]
 pub mod __private;
 
+pub use __private::KeyValue;
 pub use current::{InstallError, current};
 pub use error::{BackendError, BackendErrorKind, ConfigError, LockError, LossReason};
 pub use guard::{Hold, LockGuard};
@@ -28,4 +30,5 @@ pub use key::LockKey;
 pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
 pub use options::Mode;
+pub use refusal::{FromLockError, FromRefusal};
 pub use token::{FencingToken, OwnerToken};

@@ -1,0 +1,256 @@
+//! `key = "boleto:<id>", lease = "30s", …` to [`Args`]. Reading goes on after a mistake, so that all are told at once.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser};
+use syn::{Error, Expr, Ident, Lit, LitStr, Path, Token};
+
+use crate::duration::Use;
+use crate::value::{self, Length, Mode};
+use crate::words::{self, Word};
+
+/// What the attribute says.
+#[derive(Default)]
+pub(crate) struct Args {
+    /// `None` is an error, told already unless the argument is missing altogether.
+    pub(crate) key: Option<LitStr>,
+    pub(crate) lease: Option<Length>,
+    pub(crate) mode: Mode,
+    pub(crate) wait: Option<Length>,
+    /// Where the runtime is.
+    pub(crate) runtime: Option<Path>,
+    /// The names that were given, the right one where a wrong one was recognised.
+    given: Vec<(&'static str, Span)>,
+}
+
+impl Args {
+    pub(crate) fn parse(attribute: TokenStream, errors: &mut Vec<Error>) -> Self {
+        let mut args = Self::default();
+        let parsed = (|input: ParseStream<'_>| {
+            while !input.is_empty() {
+                if let Err(error) = args.argument(input) {
+                    errors.push(error);
+                    skip_to_comma(input);
+                }
+                separator(input, errors);
+            }
+            Ok(())
+        })
+        .parse2(attribute);
+        errors.extend(parsed.err());
+        args.check(errors);
+        args
+    }
+
+    /// Whether `name`, or a wrong word for it, was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| *given == name)
+    }
+
+    /// The expressions that the call evaluates.
+    pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
+        [&self.lease, &self.wait]
+            .into_iter()
+            .flatten()
+            .filter_map(|length| match length {
+                Length::Computed(expression) => Some(&**expression),
+                Length::Millis(_) => None,
+            })
+    }
+
+    fn argument(&mut self, input: ParseStream<'_>) -> Result<(), Error> {
+        if !input.peek(Ident::peek_any) {
+            return Err(self.nameless(input));
+        }
+        let name = Ident::parse_any(input)?;
+        let known = self.known(&name)?;
+        let wrong =
+            |what: &str| Error::new(name.span(), format!("{what}: `{}`", words::example(known)));
+        let needs_value = || wrong(&format!("`{known}` needs a value"));
+        if !input.peek(Token![=]) || input.peek(Token![==]) {
+            return Err(needs_value());
+        }
+        input.parse::<Token![=]>()?;
+        if input.is_empty() || input.peek(Token![,]) {
+            return Err(needs_value());
+        }
+        let value = input.parse().map_err(|_unreadable| {
+            wrong(&format!("the value of `{known}` can't be read; write"))
+        })?;
+        let value = value::without_group(value);
+        match known {
+            "key" => self.key = Some(value::key(&value)?),
+            "lease" => self.lease = Some(value::length(value, Use::Lease)?),
+            "wait" => self.wait = Some(value::length(value, Use::Wait)?),
+            "mode" => self.mode = value::mode(&value)?,
+            _ => self.runtime = Some(value::runtime(value)?),
+        }
+        Ok(())
+    }
+
+    /// Something other than a name stands where an argument starts.
+    fn nameless(&mut self, input: ParseStream<'_>) -> Error {
+        if input.peek(Lit) {
+            // most likely the key; that it is missing is then no second mistake
+            self.given.push(("key", input.span()));
+            return input
+                .error("an argument has a name; for the key write `key = \"boleto:<id>\"`");
+        }
+        input.error("expected an argument such as `key = \"boleto:<id>\"`")
+    }
+
+    /// The argument that `name` is, once.
+    fn known(&mut self, name: &Ident) -> Result<&'static str, Error> {
+        let word = name.unraw().to_string();
+        let message = match words::argument(&word) {
+            Word::Right(known) if self.has(known) => format!("`{known}` is given twice; keep one"),
+            Word::Right(known) => {
+                self.given.push((known, name.span()));
+                return Ok(known);
+            }
+            Word::Meant(known, message) => {
+                self.given.push((known, name.span()));
+                message
+            }
+            Word::Wrong(message) => message,
+        };
+        Err(Error::new(name.span(), message))
+    }
+
+    fn check(&self, errors: &mut Vec<Error>) {
+        if self.mode == Mode::Reject
+            && let Some((_, span)) = self.given.iter().find(|(name, _)| *name == "wait")
+        {
+            errors.push(Error::new(
+                *span,
+                "`wait` and `mode = \"reject\"` exclude each other: a rejected call never waits; remove `wait`, or write \
+                 `mode = \"queue\"`",
+            ));
+        }
+    }
+}
+
+fn separator(input: ParseStream<'_>, errors: &mut Vec<Error>) {
+    if input.is_empty() || input.parse::<Token![,]>().is_ok() {
+        return;
+    }
+    errors.push(input.error("expected `,` between two arguments"));
+    if !input.peek(Ident::peek_any) {
+        skip_to_comma(input);
+        // the error is told; the comma belongs to it
+        drop(input.parse::<Token![,]>());
+    }
+}
+
+fn skip_to_comma(input: ParseStream<'_>) {
+    while !input.is_empty() && !input.peek(Token![,]) {
+        drop(input.parse::<TokenTree>());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::ToTokens;
+
+    use super::*;
+
+    fn read(attribute: &str) -> (Args, Vec<String>) {
+        let mut errors = Vec::new();
+        let args = Args::parse(attribute.parse().unwrap(), &mut errors);
+        (args, errors.iter().map(ToString::to_string).collect())
+    }
+
+    fn only_error(attribute: &str) -> String {
+        let (_, mut errors) = read(attribute);
+        assert_eq!(errors.len(), 1, "{attribute}: {errors:#?}");
+        errors.remove(0)
+    }
+
+    #[test]
+    fn everything_can_be_said() {
+        let (args, errors) = read(
+            "key = \"a:<id>\", lease = \"30s\", mode = \"queue\", wait = limit::<A, B>(x), crate = ::rt,",
+        );
+        assert_eq!(errors, [""; 0]);
+        assert_eq!(args.key.unwrap().value(), "a:<id>");
+        assert!(matches!(args.lease, Some(Length::Millis(30_000))));
+        assert!(matches!(args.wait, Some(Length::Computed(_))));
+        assert_eq!(args.runtime.unwrap().to_token_stream().to_string(), ":: rt");
+    }
+
+    #[test]
+    fn nothing_is_read_as_nothing() {
+        let (args, errors) = read("");
+        assert!(
+            errors.is_empty() && args.key.is_none() && !args.has("key") && args.mode == Mode::Queue
+        );
+    }
+
+    #[test]
+    fn wrong_words_name_the_right_one() {
+        for (attribute, part) in [
+            ("leese = \"30s\"", "did you mean `lease`?"),
+            ("Key = \"a\"", "did you mean `key`?"),
+            ("timeout = \"3s\"", "called `wait`: `wait = \"5s\"`"),
+            ("ttl = \"3s\"", "called `lease`"),
+            ("resource = \"a\"", "called `key`"),
+            (
+                "colour = 3",
+                "the lock takes `key`, `lease`, `mode`, `wait` and `crate`",
+            ),
+            ("permits = 3", "`permits` is not available yet"),
+            ("guard = hold", "`guard` is not available yet"),
+            ("permit = 3", "`permits` is not available yet"),
+            ("mode = \"skip\"", "`mode = \"skip\"` is not available yet"),
+            ("mode = \"Queue\"", "did you mean \"queue\"?"),
+            ("mode = \"rejct\"", "did you mean \"reject\"?"),
+            ("mode = \"fifo\"", "did you mean \"queue\"?"),
+            ("mode = \"colour\"", "write \"queue\" or \"reject\""),
+            ("mode = reject", "`mode = \"reject\"`"),
+            ("mode = Mode::Queue", "`mode = \"queue\"`"),
+            ("mode = 3", "\"queue\" or \"reject\""),
+            ("lease = 30", "`lease = \"30s\"`"),
+            ("wait = -1", "a number and a unit"),
+            ("lease = 1.5", "a number and a unit"),
+            ("lease = true", "a number and a unit"),
+            ("crate = \"my::rt\"", "`crate = my::rt`"),
+            ("crate = 3", "`crate = path::to::lockruntime`"),
+            ("key = 3", "`key = \"boleto:<id>\"`"),
+            ("key = b\"x\"", "the key is a string"),
+            (
+                "key = [\"a\", \"b\"]",
+                "a list of keys is not available yet",
+            ),
+            ("key = format!(\"a:{id}\")", "`LockManager::lock`"),
+            ("key = KEY", "`LockManager::lock`"),
+            ("key", "`key` needs a value"),
+            ("key =", "`key` needs a value"),
+            ("key = , lease = \"3s\"", "`key` needs a value"),
+            ("key(\"a\")", "`key` needs a value"),
+            ("lease: \"3s\"", "`lease` needs a value"),
+            ("\"boleto:<id>\"", "write `key = \"boleto:<id>\"`"),
+            (", key = \"a\"", "expected an argument"),
+            ("key = \"a\" lease = \"3s\"", "expected `,`"),
+            ("key = \"a\"; lease = \"3s\"", "expected `,`"),
+            ("key = \"a\", key = \"b\"", "`key` is given twice"),
+            (
+                "wait = \"3s\", mode = \"reject\"",
+                "`wait` and `mode = \"reject\"` exclude each other",
+            ),
+        ] {
+            let error = only_error(attribute);
+            assert!(error.contains(part), "{attribute}: {error}");
+        }
+    }
+
+    #[test]
+    fn each_mistake_is_told() {
+        let (_, errors) = read("key = 3, leese = \"1s\", wait = \"5\", permits = 2, mode = \"x\"");
+        assert_eq!(errors.len(), 5, "{errors:#?}");
+    }
+
+    #[test]
+    fn a_wrong_word_counts_as_given() {
+        assert!(read("resource = \"a\"").0.has("key"));
+    }
+}

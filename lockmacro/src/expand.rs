@@ -1,0 +1,369 @@
+//! The new body: fill the key, put the user's block into a box, run the box under the lock.
+//!
+//! Everything generated has mixed-site hygiene and unlikely names, and names nothing but the runtime's `__private`: neither
+//! the user's names nor blanket traits can change what it means, and lints leave it alone. The user's block keeps its
+//! tokens, braces and spans.
+
+use proc_macro2::{Group, Ident, Literal, Span, TokenStream};
+use quote::{ToTokens, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Error, FnArg, Pat, Path};
+
+use crate::args::Args;
+use crate::key::{Key, Part, Value};
+use crate::output::erased;
+use crate::parameter::{Parameters, mentions, quiet};
+use crate::signature::{Body, Function};
+use crate::value::{Length, Mode};
+
+/// The locked function; on a bad attribute or function the item as it was, and one error per mistake.
+pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Vec::new();
+    let args = Args::parse(attribute, &mut errors);
+    let locked = match syn::parse2(item.clone()) {
+        Ok(function) => lock(args, function, &mut errors),
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    };
+    match locked {
+        Some(locked) if errors.is_empty() => locked,
+        _ => errors
+            .iter()
+            .map(Error::to_compile_error)
+            .fold(item, |mut tokens, error| {
+                tokens.extend(error);
+                tokens
+            }),
+    }
+}
+
+fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Option<TokenStream> {
+    function.check(errors);
+    let Some(literal) = args.key.take() else {
+        if !args.has("key") {
+            errors.push(Error::new(
+                Span::call_site(),
+                format!(
+                    "the lock needs a key: `key = \"{}\"`",
+                    suggestion(&function)
+                ),
+            ));
+        }
+        return None;
+    };
+    let computed: TokenStream = args.computed().map(ToTokens::to_token_stream).collect();
+    let in_expression = |name: &Ident| mentions(computed.clone(), &|word| word == name);
+    let macros_below = function.has_macros_below();
+    let parameters = Parameters::take(&mut function.signature, |names| {
+        !names.is_empty() && (macros_below || names.iter().any(in_expression))
+    });
+    let key = Key::new(literal, &parameters.bound, errors)?;
+    let moved = parameters
+        .moved(|name| in_expression(name) || key.values().any(|value| value.root == *name));
+    let call = call(&args, &key, &parameters, &function.signature.ident);
+    let body = function.body.take()?;
+    Some(quote(
+        &function,
+        &body,
+        args.runtime.as_ref(),
+        &call,
+        &moved,
+    ))
+}
+
+/// A key that would do: the function's name and its first argument.
+fn suggestion(function: &Function) -> String {
+    let name = &function.signature.ident;
+    let argument = function
+        .signature
+        .inputs
+        .iter()
+        .find_map(|input| match input {
+            FnArg::Typed(typed) => match &*typed.pat {
+                Pat::Ident(argument) => Some(&argument.ident),
+                _ => None,
+            },
+            FnArg::Receiver(_) => None,
+        });
+    argument.map_or_else(
+        || name.to_string(),
+        |argument| format!("{name}:<{argument}>"),
+    )
+}
+
+fn quote(
+    function: &Function,
+    body: &Body,
+    runtime: Option<&Path>,
+    call: &TokenStream,
+    moved: &TokenStream,
+) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let Function {
+        attributes,
+        visibility,
+        signature,
+        ..
+    } = function;
+    let (inner_attributes, block) = (&body.attributes, &body.block);
+    let runtime = runtime.map_or_else(
+        || quote_spanned!(mixed=> ::lockruntime),
+        ToTokens::to_token_stream,
+    );
+    let output = erased(function.output());
+    let at_output = output.span().resolved_at(mixed);
+    // The output's type comes first, so that `?`, early returns and the last expression are checked against it. The block is
+    // the arm of a match, since an arm drops the temporaries of its last expression, in every edition before the arguments.
+    let edge = quote_spanned! {at_output=>
+        if let __lockruntime_private::Some(__lockruntime_never) = __lockruntime_private::None::<#output> {
+            return __lockruntime_never;
+        }
+    };
+    let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
+    let new = quote_spanned! {mixed=>
+        #inner_attributes
+        use #runtime::__private as __lockruntime_private;
+        #call
+        let __lockruntime_body = __lockruntime_private::Box::pin(async move {
+            #edge
+            #moved
+            match () { () => #block }
+        });
+        #[allow(clippy::implicit_return)]
+        __lockruntime_private::run(__lockruntime_call, __lockruntime_body, #refused).await
+    };
+    let mut braces = Group::new(block.delimiter(), new);
+    braces.set_span(block.span());
+    let mut tokens = TokenStream::new();
+    tokens.extend(attributes.iter().map(ToTokens::to_token_stream));
+    visibility.to_tokens(&mut tokens);
+    signature.to_tokens(&mut tokens);
+    braces.to_tokens(&mut tokens);
+    tokens
+}
+
+/// The statements that make `__lockruntime_call`: what the attribute says, and the filled key. They only borrow arguments.
+fn call(args: &Args, key: &Key, parameters: &Parameters, name: &Ident) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let name = Literal::string(&format!("::{name}"));
+    let template = Literal::string(&key.literal.value());
+    let mut statements = roots(key)
+        .filter_map(|root| parameters.borrowed(root))
+        .collect::<TokenStream>();
+    statements.extend(quote_spanned! {mixed=>
+        let __lockruntime_call = __lockruntime_private::Call::new(
+            __lockruntime_private::concat!(__lockruntime_private::module_path!(), #name),
+            #template,
+        );
+    });
+    for part in &key.parts {
+        statements.extend(match part {
+            Part::Text(text) => quote_spanned! {mixed=>
+                let __lockruntime_call = __lockruntime_private::Call::text(__lockruntime_call, #text);
+            },
+            Part::Value(value) => filled(value),
+        });
+    }
+    let mode = match args.mode {
+        Mode::Queue => quote_spanned!(mixed=> Queue),
+        Mode::Reject => quote_spanned!(mixed=> Reject),
+    };
+    statements.extend(quote_spanned! {mixed=>
+        let __lockruntime_call = __lockruntime_private::Call::mode(__lockruntime_call, __lockruntime_private::Mode::#mode);
+    });
+    for (method, length) in [("lease", &args.lease), ("wait", &args.wait)] {
+        if let Some(length) = length {
+            statements.extend(lengthened(&Ident::new(method, mixed), length));
+        }
+    }
+    statements
+}
+
+/// The names that the key starts from, each once.
+fn roots(key: &Key) -> impl Iterator<Item = &Ident> {
+    let values: Vec<&Value> = key.values().collect();
+    (0..values.len()).filter_map(move |index| {
+        let (before, value) = (values.get(..index)?, values.get(index)?);
+        before
+            .iter()
+            .all(|earlier| earlier.root != value.root)
+            .then_some(&value.root)
+    })
+}
+
+fn filled(value: &Value) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let (quiet, name, borrowed) = (quiet(&value.root), &value.name, value.borrowed());
+    quote_spanned! {mixed=>
+        #quiet let __lockruntime_call = __lockruntime_private::KeyValue::fill(#borrowed, __lockruntime_call, #name);
+    }
+}
+
+fn lengthened(method: &Ident, length: &Length) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let length = match length {
+        Length::Millis(millis) => {
+            quote_spanned!(mixed=> let __lockruntime_length = __lockruntime_private::Duration::from_millis(#millis);)
+        }
+        Length::Computed(expression) => {
+            let at_expression = expression.span().resolved_at(mixed);
+            quote_spanned!(at_expression=> let __lockruntime_length: __lockruntime_private::Duration = #expression;)
+        }
+    };
+    quote_spanned! {mixed=>
+        #length
+        let __lockruntime_call = __lockruntime_private::Call::#method(__lockruntime_call, __lockruntime_length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without blanks, which stand in a token stream's text as its parts came together.
+    fn packed(tokens: &str) -> String {
+        tokens.split_whitespace().collect()
+    }
+
+    fn expanded(attribute: &str, item: &str) -> String {
+        expand(attribute.parse().unwrap(), item.parse().unwrap()).to_string()
+    }
+
+    /// What the README's example becomes. At most 25 lines, and one call into the runtime.
+    #[test]
+    fn golden() {
+        let golden = include_str!("golden.rs");
+        let item = "async fn pay(id: u64) -> Result<Receipt, PayError> { charge(id).await }";
+        let tokens = expanded(
+            "key = \"boleto:<id>\", lease = \"30s\", mode = \"queue\"",
+            item,
+        );
+        let golden_tokens = golden.parse::<TokenStream>().unwrap().to_string();
+        assert_eq!(packed(&tokens), packed(&golden_tokens));
+        assert!(
+            golden
+                .lines()
+                .filter(|line| !line.starts_with("//"))
+                .count()
+                <= 25
+        );
+        assert_eq!(
+            golden_tokens.matches("await").count(),
+            2,
+            "the body's and ours"
+        );
+    }
+
+    #[test]
+    fn whatever_the_mistake_the_item_stays() {
+        let item = "/// docs\n#[inline] pub async fn pay(id: u64) -> Result<(), E> { half. }";
+        let whole = item.parse::<TokenStream>().unwrap().to_string();
+        for attribute in [
+            "",
+            "key",
+            "key =",
+            "key = 3",
+            "key = \"<x>\"",
+            "key = \"\"",
+            "key = \"a\", lease = \"5\"",
+            "key = \"a\", x = 1",
+            "=, key = \"a\"",
+            "key = \"a\" \"b\"",
+            "key = (",
+            "crate = \"a\", key = \"a\"",
+            "#, key = \"a\"",
+            "key = \"a\", wait = \"1s\", mode = \"reject\"",
+        ] {
+            // an unclosed bracket is no token stream, so no attribute either
+            let Ok(attribute) = attribute.parse::<TokenStream>() else {
+                continue;
+            };
+            let tokens = expand(attribute.clone(), item.parse().unwrap()).to_string();
+            let errors = tokens
+                .strip_prefix(&whole)
+                .unwrap_or_else(|| panic!("{attribute}: {tokens}"));
+            assert_eq!(
+                errors.matches("compile_error").count(),
+                1,
+                "{attribute}: {errors}"
+            );
+        }
+    }
+
+    #[test]
+    fn items_that_are_no_functions_stay_too() {
+        for item in [
+            "struct S ;",
+            "fn f () -> u8 { 1 }",
+            "async fn f (&self) -> R ;",
+            "async fn f () { }",
+            "impl S { }",
+            "",
+        ] {
+            let tokens = expanded("key = \"a\"", item);
+            assert!(
+                packed(&tokens).starts_with(&packed(item)),
+                "{item}: {tokens}"
+            );
+            assert_eq!(
+                tokens.matches("compile_error").count(),
+                1,
+                "{item}: {tokens}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_but_the_private_module_is_named() {
+        let tokens = expanded(
+            "key = \"<a>:<b.c>\", lease = \"1s\", wait = w, mode = \"queue\", crate = rt",
+            "async fn f(&self, a: A, P { b, .. }: P, _: W, w: D) -> R {}",
+        );
+        assert_eq!(tokens.matches("rt :: __private").count(), 1);
+        for path in tokens
+            .replace("\"::f\"", "")
+            .split("::")
+            .skip(1)
+            .map(str::trim_start)
+        {
+            let name = path.split([' ', '(', '<', ';', ')']).next().unwrap();
+            let known = [
+                "__private",
+                "Box",
+                "Call",
+                "Duration",
+                "FromLockError",
+                "KeyValue",
+                "Mode",
+                "None",
+                "Queue",
+                "Some",
+                "concat",
+                "fill",
+                "from_lock_error",
+                "from_millis",
+                "implicit_return",
+                "lease",
+                "mode",
+                "module_path",
+                "new",
+                "no_effect_underscore_binding",
+                "pattern_type_mismatch",
+                "pin",
+                "run",
+                "shadow_reuse",
+                "shadow_same",
+                "shadow_unrelated",
+                "text",
+                "wait",
+            ];
+            assert!(
+                known.contains(&name) || name.is_empty(),
+                "{name:?} in {tokens}"
+            );
+        }
+        assert!(!tokens.contains("unwrap") && !tokens.contains('?'));
+    }
+}

@@ -1,0 +1,324 @@
+//! The function under the attribute: what may be locked, and what to write instead.
+
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::parse::discouraged::Speculative;
+use syn::parse::{Parse, ParseStream};
+use syn::{Attribute, Error, Ident, ReturnType, Signature, Type, Visibility};
+
+use crate::parameter::mentions;
+
+/// A function whose body is tokens: it is never parsed here, so a half-written one reaches the compiler as it is.
+pub(crate) struct Function {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) signature: Signature,
+    /// `None` for a method that ends in `;`.
+    pub(crate) body: Option<Body>,
+}
+
+/// The braces and what is in them; the attributes at the top (`#![allow(…)]`) apart, since they belong to the function.
+pub(crate) struct Body {
+    pub(crate) attributes: TokenStream,
+    pub(crate) block: Group,
+}
+
+/// Attributes that the compiler reads itself; every other one is a macro that still has to expand.
+const BUILT_IN: [&str; 21] = [
+    "allow",
+    "automatically_derived",
+    "cfg",
+    "cfg_attr",
+    "cold",
+    "coverage",
+    "deny",
+    "deprecated",
+    "doc",
+    "expect",
+    "export_name",
+    "forbid",
+    "inline",
+    "link_section",
+    "must_use",
+    "no_mangle",
+    "optimize",
+    "target_feature",
+    "track_caller",
+    "unsafe",
+    "warn",
+];
+const TOOLS: [&str; 4] = ["clippy", "diagnostic", "rust_analyzer", "rustfmt"];
+
+impl Function {
+    /// An error for each reason why it can't be locked.
+    pub(crate) fn check(&self, errors: &mut Vec<Error>) {
+        let name = &self.signature.ident;
+        if let Some(constness) = self.signature.constness {
+            errors.push(Error::new(
+                constness.span,
+                format!("a const function can't wait for a lock; write `async fn {name}`"),
+            ));
+        } else if self.signature.asyncness.is_none() {
+            errors.push(not_async(&self.signature));
+        } else {
+            errors.extend(no_room_for_a_refusal(&self.signature));
+        }
+        if self.body.is_none() {
+            errors.push(Error::new(
+                name.span(),
+                format!("`{name}` has no body to lock here; put the attribute on its implementations, or give it a default body"),
+            ));
+        }
+    }
+
+    /// Whether another attribute macro will see the function as we leave it.
+    pub(crate) fn has_macros_below(&self) -> bool {
+        self.attributes.iter().any(|attribute| {
+            let path = attribute.path();
+            let first = path
+                .segments
+                .first()
+                .map(|first| first.ident.to_string())
+                .unwrap_or_default();
+            let known: &[&str] = if path.segments.len() == 1 {
+                &BUILT_IN
+            } else {
+                &TOOLS
+            };
+            !known.contains(&first.as_str())
+        })
+    }
+
+    /// The return type as written.
+    pub(crate) fn output(&self) -> TokenStream {
+        match &self.signature.output {
+            ReturnType::Default => TokenStream::new(),
+            ReturnType::Type(_, ty) => ty.to_token_stream(),
+        }
+    }
+}
+
+impl Parse for Function {
+    fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility: Visibility = input.parse()?;
+        let ahead = input.fork();
+        let Ok(signature) = ahead.parse::<Signature>() else {
+            return Err(not_a_function(input));
+        };
+        input.advance_to(&ahead);
+        let rest: TokenStream = input.parse()?;
+        Ok(Self {
+            attributes,
+            visibility,
+            signature,
+            body: Body::read(rest),
+        })
+    }
+}
+
+impl Body {
+    fn read(rest: TokenStream) -> Option<Self> {
+        let mut rest = rest.into_iter();
+        let block = match (rest.next()?, rest.next()) {
+            (TokenTree::Group(group), None) => group,
+            _ => return None,
+        };
+        match block.delimiter() {
+            Delimiter::Brace => Some(Self::new(&block)),
+            // a `$body:block` of macro_rules
+            Delimiter::None => Self::read(block.stream()),
+            Delimiter::Parenthesis | Delimiter::Bracket => None,
+        }
+    }
+
+    fn new(braces: &Group) -> Self {
+        let mut attributes = TokenStream::new();
+        let mut rest = braces.stream().into_iter();
+        let mut statements = rest.clone();
+        while let (
+            Some(TokenTree::Punct(hash)),
+            Some(TokenTree::Punct(not)),
+            Some(TokenTree::Group(group)),
+        ) = (rest.next(), rest.next(), rest.next())
+        {
+            if hash.as_char() != '#'
+                || not.as_char() != '!'
+                || group.delimiter() != Delimiter::Bracket
+            {
+                break;
+            }
+            attributes.extend([
+                TokenTree::Punct(hash),
+                TokenTree::Punct(not),
+                TokenTree::Group(group),
+            ]);
+            statements = rest.clone();
+        }
+        let mut block = Group::new(Delimiter::Brace, statements.collect());
+        block.set_span(braces.span());
+        Self { attributes, block }
+    }
+}
+
+fn not_async(signature: &Signature) -> Error {
+    let name = &signature.ident;
+    if let ReturnType::Type(_, ty) = &signature.output
+        && mentions(ty.to_token_stream(), &|word| {
+            ["Future", "BoxFuture", "LocalBoxFuture", "IntoFuture"]
+                .iter()
+                .any(|future| word == future)
+        })
+    {
+        let message = format!(
+            "the lock would end when `{name}` returns this future, before its work begins; write `async fn {name}` that returns \
+             the future's output"
+        );
+        return Error::new_spanned(ty, message);
+    }
+    Error::new(
+        signature.fn_token.span,
+        format!("a lock is waited for, so the function must be async; write `async fn {name}`"),
+    )
+}
+
+/// Return types of which the text alone says that they can't carry a refusal; the compiler judges the others by trait.
+fn no_room_for_a_refusal(signature: &Signature) -> Option<Error> {
+    let name = &signature.ident;
+    let fix = "write `-> Result<(), E>` where `E: From<lockruntime::LockError>`";
+    match &signature.output {
+        ReturnType::Default => Some(Error::new(
+            name.span(),
+            format!("`{name}` returns nothing, so it can't say that the lock was refused; {fix}"),
+        )),
+        ReturnType::Type(_, ty) => match &**ty {
+            Type::Tuple(unit) if unit.elems.is_empty() => Some(Error::new_spanned(
+                ty,
+                format!("`()` can't say that the lock was refused; {fix}"),
+            )),
+            Type::Never(_) => Some(Error::new_spanned(
+                ty,
+                "a function that never returns can't say that the lock was refused or lost; write \
+                 `-> Result<std::convert::Infallible, E>` where `E: From<lockruntime::LockError>`",
+            )),
+            _ => None,
+        },
+    }
+}
+
+fn not_a_function(input: ParseStream<'_>) -> Error {
+    let (word, span) = match input.cursor().ident() {
+        Some((word, _)) => (word.to_string(), word.span()),
+        None => (String::new(), input.span()),
+    };
+    let message = match word.as_str() {
+        "impl" | "trait" => format!(
+            "the lock goes on an async function; put it on each method of this {word} that needs it"
+        ),
+        "struct" | "enum" | "union" | "mod" | "static" | "const" | "type" | "use"
+        | "macro_rules" => {
+            format!("the lock goes on an async function, not on a `{word}`")
+        }
+        _ => return unreadable(input, span),
+    };
+    Error::new(span, message)
+}
+
+fn unreadable(input: ParseStream<'_>, span: Span) -> Error {
+    match input.fork().parse::<Signature>() {
+        Err(error) if mentions(input.cursor().token_stream(), &|word: &Ident| word == "fn") => {
+            error
+        }
+        _ => Error::new(span, "the lock goes on an async function"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(item: &str) -> (Option<Function>, Vec<String>) {
+        let mut errors = Vec::new();
+        let function = match syn::parse_str::<Function>(item) {
+            Ok(function) => {
+                function.check(&mut errors);
+                Some(function)
+            }
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        };
+        (function, errors.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn bodies_are_tokens() {
+        let function = read(
+            "#[inline] pub(crate) async unsafe fn f<T>(a: T) -> R where T: X { let x = ; foo. }",
+        )
+        .0
+        .unwrap();
+        assert_eq!(
+            function.body.as_ref().unwrap().block.to_string(),
+            "{ let x = ; foo . }"
+        );
+        assert!(!function.has_macros_below());
+    }
+
+    #[test]
+    fn attributes_at_the_top_of_the_body_go_apart() {
+        let body = read("async fn f() -> R { #![allow(x)] #![doc = \"y\"] #[cfg(z)] g(); }")
+            .0
+            .unwrap()
+            .body
+            .unwrap();
+        assert_eq!(
+            body.attributes.to_string(),
+            "#! [allow (x)] #! [doc = \"y\"]"
+        );
+        assert_eq!(body.block.to_string(), "{ # [cfg (z)] g () ; }");
+    }
+
+    #[test]
+    fn macros_below_are_seen() {
+        let has = |attribute: &str| {
+            read(&format!("{attribute}\n async fn f() -> R {{}}"))
+                .0
+                .unwrap()
+                .has_macros_below()
+        };
+        assert!(has("#[instrument]") && has("#[tracing::instrument(skip_all)]"));
+        assert!(!has("/// docs") && !has("#[clippy::msrv = \"1\"]") && !has("#[allow(x)]"));
+    }
+
+    #[test]
+    fn each_refusal_is_one_sentence() {
+        for (item, part) in [
+            ("fn f() -> R {}", "write `async fn f`"),
+            ("const fn f() -> R {}", "a const function can't wait"),
+            (
+                "fn f() -> impl Future<Output = R> {}",
+                "before its work begins",
+            ),
+            (
+                "fn f() -> BoxFuture<'static, R> {}",
+                "before its work begins",
+            ),
+            ("async fn f() -> R;", "`f` has no body to lock here"),
+            ("async fn f() {}", "`f` returns nothing"),
+            ("async fn f() -> () {}", "`()` can't say"),
+            ("async fn f() -> ! {}", "never returns"),
+            ("struct S;", "not on a `struct`"),
+            ("pub enum E {}", "not on a `enum`"),
+            ("impl S { async fn f() {} }", "each method of this impl"),
+            ("trait T {}", "each method of this trait"),
+            ("static X: u8 = 1;", "not on a `static`"),
+            ("", "the lock goes on an async function"),
+        ] {
+            let (_, errors) = read(item);
+            assert_eq!(errors.len(), 1, "{item}: {errors:?}");
+            assert!(errors[0].contains(part), "{item}: {}", errors[0]);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The words of the attribute, and what to say about others.
+
+use crate::spelling::{listed, nearest};
+
+/// What a word is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Word {
+    Right(&'static str),
+    /// Wrong, but this one was meant; what to say.
+    Meant(&'static str, String),
+    /// What to say.
+    Wrong(String),
+}
+
+const KNOWN: [&str; 5] = ["key", "lease", "mode", "wait", "crate"];
+/// Decided and documented, for a later version.
+const LATER: [&str; 13] = [
+    "max_hold",
+    "min_hold",
+    "watchdog",
+    "on_lost",
+    "reentrant",
+    "permits",
+    "access",
+    "max_waiters",
+    "release",
+    "manager",
+    "or_else",
+    "when",
+    "guard",
+];
+pub(crate) const MODES: [&str; 2] = ["queue", "reject"];
+const MODE_LATER: &str = "skip";
+
+/// Names that other libraries use, and ours.
+const OTHERS: [(&str, &[&str]); 4] = [
+    (
+        "key",
+        &[
+            "name",
+            "resource",
+            "lock",
+            "lock_name",
+            "id",
+            "keys",
+            "template",
+        ],
+    ),
+    (
+        "lease",
+        &[
+            "ttl",
+            "expire",
+            "expires",
+            "expiry",
+            "expiration",
+            "duration",
+            "lock_at_most_for",
+            "hold",
+        ],
+    ),
+    (
+        "wait",
+        &[
+            "timeout",
+            "wait_timeout",
+            "wait_time",
+            "acquire_timeout",
+            "max_wait",
+            "wait_for",
+        ],
+    ),
+    ("mode", &["strategy", "policy", "kind", "on_busy"]),
+];
+const OTHER_MODES: [(&str, &[&str]); 2] = [
+    ("queue", &["wait", "block", "fifo", "mutex", "fair"]),
+    (
+        "reject",
+        &["fail", "try", "nowait", "lock", "error", "refuse"],
+    ),
+];
+
+pub(crate) fn argument(word: &str) -> Word {
+    let known = listed(KNOWN, "and");
+    if let Some(right) = KNOWN.into_iter().find(|known| *known == word) {
+        Word::Right(right)
+    } else if LATER.contains(&word) {
+        Word::Wrong(format!(
+            "`{word}` is not available yet; the lock takes {known}"
+        ))
+    } else if let Some(ours) = in_our_words(&OTHERS, word) {
+        let example = example(ours);
+        Word::Meant(
+            ours,
+            format!("unknown argument `{word}`; here it is called `{ours}`: `{example}`"),
+        )
+    } else if let Some(near) = nearest(word, KNOWN) {
+        Word::Meant(
+            near,
+            format!("unknown argument `{word}`; did you mean `{near}`?"),
+        )
+    } else if let Some(near) = nearest(word, LATER) {
+        Word::Wrong(format!(
+            "unknown argument `{word}`; `{near}` is not available yet, the lock takes {known}"
+        ))
+    } else {
+        Word::Wrong(format!("unknown argument `{word}`; the lock takes {known}"))
+    }
+}
+
+pub(crate) fn mode(word: &str) -> Word {
+    if let Some(right) = MODES.into_iter().find(|known| *known == word) {
+        Word::Right(right)
+    } else if word == MODE_LATER {
+        Word::Wrong(format!(
+            "`mode = \"{MODE_LATER}\"` is not available yet; write {}",
+            modes()
+        ))
+    } else if let Some(meant) =
+        in_our_words(&OTHER_MODES, &word.to_lowercase()).or_else(|| nearest(word, MODES))
+    {
+        Word::Meant(
+            meant,
+            format!("unknown mode \"{word}\"; did you mean \"{meant}\"?"),
+        )
+    } else {
+        Word::Wrong(format!("unknown mode \"{word}\"; write {}", modes()))
+    }
+}
+
+/// `"queue" or "reject"`
+pub(crate) fn modes() -> String {
+    MODES.map(|mode| format!("\"{mode}\"")).join(" or ")
+}
+
+/// How an argument is written.
+pub(crate) fn example(name: &str) -> &'static str {
+    match name {
+        "key" => "key = \"boleto:<id>\"",
+        "lease" => "lease = \"30s\"",
+        "wait" => "wait = \"5s\"",
+        "mode" => "mode = \"queue\"",
+        _ => "crate = path::to::lockruntime",
+    }
+}
+
+fn in_our_words(table: &[(&'static str, &[&str])], word: &str) -> Option<&'static str> {
+    table
+        .iter()
+        .find(|(_, words)| words.contains(&word))
+        .map(|(ours, _)| *ours)
+}
