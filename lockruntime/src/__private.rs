@@ -98,7 +98,11 @@ impl<V: Display + ?Sized> KeyValue for V {
 /// Runs `body` under the lock of `call`, or returns what `refused` makes of the refusal without having polled the body.
 ///
 /// `refused` is a pointer, since the type of the function itself would repeat its bound, and with it the compiler's error.
-pub async fn run<R, F: Future<Output = R>>(call: Call, body: Pin<Box<F>>, refused: fn(LockError) -> R) -> R {
+pub async fn run<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+    refused: fn(LockError) -> R,
+) -> R {
     match crate::manager::run_call(call, body).await {
         Ok(value) => value,
         Err(error) => refused(error),

@@ -1,4 +1,54 @@
-//! placeholder docs
+//! A distributed lock for async Rust services, with an attribute.
+//!
+//! Two instances of a service receive the same boleto at the same moment. One must pay it; the other must wait its turn, or be
+//! told no.
+//!
+#![cfg_attr(feature = "macros", doc = "```")]
+#![cfg_attr(not(feature = "macros"), doc = "```ignore")]
+//! use lockruntime::{LockError, LockManager, distributed_lock};
+//!
+//! #[distributed_lock(key = "boleto:<id>", lease = "30s", mode = "queue")]
+//! async fn pay(id: u64) -> Result<String, LockError> {
+//!     Ok(format!("boleto {id} is paid"))
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! // in production: LockManager::from_env()?, which reads LOCK_URL=redis://host:6379
+//! LockManager::from_url("memory://")?.install()?;
+//! assert_eq!(pay(42).await?, "boleto 42 is paid");
+//! # Ok(()) })
+//! # }
+//! ```
+//!
+//! - The function runs under a lock that is held in Redis, renewed while it runs, and released on every way out.
+//! - `mode = "queue"` waits for its turn, first in, first out over all processes; `mode = "reject"` is refused at once.
+//! - A function that loses its lock is **stopped before anyone else may enter**.
+//! - Every grant has a [`FencingToken`], so that your store can refuse a late writer; a body finds its own through [`current`].
+//! - Without the attribute: [`LockManager::lock`] gives a [`LockGuard`].
+//!
+//! # Backends
+//!
+//! | URL | what | queue | fencing | wake-ups |
+//! | --- | --- | --- | --- | --- |
+//! | `memory://` | one process, for tests and single programs | first in, first out | yes | yes |
+//! | `redis://`, `redis+unix://` | one Redis, 6.2 or later | first in, first out over processes | yes | yes; polling without channel rights |
+//!
+//! `?app=payments&env=staging` keeps systems that share a Redis apart; without it all programs on a Redis are one system.
+//!
+//! # Features
+//!
+//! | feature | default | what it brings |
+//! | --- | --- | --- |
+//! | `macros` | yes | the attribute |
+//! | `redis` | yes | `redis://` and `redis+unix://` |
+//! | `axum` | | refusals as axum responses |
+//! | `actix` | | refusals as actix-web responses |
+//! | `tracing` | | a lost lock as a warning, outages at debug |
+//!
+#![doc = include_str!("docs/guarantees.md")]
+//!
+#![doc = include_str!("docs/wire.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
