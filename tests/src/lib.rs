@@ -1,1 +1,28 @@
-//! The test kit.
+//! The test kit: real Redis servers, processes that can be killed, a network that can fail, and the judge of what happened.
+//!
+//! | room | what it gives |
+//! |---|---|
+//! | [`server`] | `redis-server` processes: start, kill, pause, restart on the same port; what the server saw |
+//! | [`fault`] | a proxy between client and server: delay, cut, black-hole, lose one reply |
+//! | [`process`] | other processes that take locks |
+//! | [`register`] | the witness: a server that no test disturbs, where bodies write down that they entered and left |
+//! | [`history`], [`check`] | what happened, and whether it was allowed to |
+//! | [`tidy`], [`logs`] | what every test looks at in the end: nothing left behind, no panic, no warning |
+//! | [`wire`] | the names of the lock's keys, and what a command is |
+//! | [`timing`] | every duration the tests use |
+
+mod child;
+
+pub mod check;
+pub mod fault;
+pub mod history;
+pub mod logs;
+pub mod process;
+pub mod register;
+pub mod server;
+pub mod tidy;
+pub mod timing;
+pub mod wire;
+
+pub use child::Child;
+pub use server::RedisServer;

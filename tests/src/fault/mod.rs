@@ -1,0 +1,12 @@
+//! A network that fails on demand.
+
+mod backend;
+mod connection;
+mod proxy;
+mod resp;
+mod rules;
+
+pub use backend::FaultyBackend;
+pub use proxy::Proxy;
+pub use resp::Request;
+pub use rules::{Close, Flow, Trap};

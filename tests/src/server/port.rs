@@ -1,0 +1,61 @@
+//! A port that stays ours while its server is down.
+
+use std::fs::File;
+use std::net::TcpListener;
+
+use rand::RngExt;
+
+/// A free port of 127.0.0.1, claimed until drop: a restarted server finds it free again.
+///
+/// The claim is a locked file, so that tests in other processes keep away, and a process that dies gives its claims back. The
+/// range lies below the one from which systems take the ports of outgoing connections.
+#[derive(Debug)]
+pub struct Port {
+    number: u16,
+    _claim: File,
+}
+
+impl Port {
+    /// Claims one.
+    #[must_use]
+    pub fn claim() -> Self {
+        let folder = std::env::temp_dir().join("lock-test-ports");
+        std::fs::create_dir_all(&folder).unwrap_or_else(|error| {
+            panic!(
+                "{} can't be made: {error}; set TMPDIR to a writable folder",
+                folder.display()
+            )
+        });
+        for _ in 0..10_000 {
+            let number = rand::rng().random_range(20_000..30_000);
+            let claim = File::create(folder.join(number.to_string()))
+                .expect("the claims' folder is writable");
+            if claim.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", number)).is_ok() {
+                return Self {
+                    number,
+                    _claim: claim,
+                };
+            }
+        }
+        panic!("no free port between 20000 and 30000")
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_differ() {
+        let mut ports: Vec<_> = (0..50).map(|_| Port::claim()).collect();
+        ports.sort_by_key(Port::number);
+        ports.dedup_by_key(|port| port.number());
+        assert_eq!(ports.len(), 50);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a server is started with.
+
+use std::fmt::Write;
+use std::path::Path;
+
+/// What a server is started with: no persistence, no password, no further lines unless asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    append_only: bool,
+    password: Option<String>,
+    lines: Vec<String>,
+}
+
+impl Settings {
+    /// Data survives a `kill -9`: every write is on disk before it is answered.
+    #[must_use]
+    pub fn append_only(mut self) -> Self {
+        self.append_only = true;
+        self
+    }
+
+    /// The default user's password.
+    #[must_use]
+    pub fn password(mut self, password: &str) -> Self {
+        self.password = Some(password.to_owned());
+        self
+    }
+
+    /// A further line of `redis.conf`, such as `user name on >password ~* +get` or `maxmemory 2mb`.
+    #[must_use]
+    pub fn line(mut self, line: &str) -> Self {
+        self.lines.push(line.to_owned());
+        self
+    }
+
+    /// What stands before the address in a URL of the default user.
+    pub(crate) fn credentials(&self) -> String {
+        self.password
+            .as_ref()
+            .map(|password| format!(":{password}@"))
+            .unwrap_or_default()
+    }
+
+    pub(crate) fn secret(&self) -> Option<&str> {
+        self.password.as_deref()
+    }
+
+    pub(crate) fn lines(&self, port: u16, folder: &Path) -> String {
+        let folder = folder.display();
+        let mut text = format!(
+            "bind 127.0.0.1\nport {port}\ndir {folder}\nlogfile {folder}/log\ndaemonize no\nsave \"\"\nhz 50\n\
+             appendonly {}\nappendfsync always\n",
+            if self.append_only { "yes" } else { "no" }
+        );
+        if let Some(password) = &self.password {
+            writeln!(text, "requirepass {password}").expect("writing to a string never fails");
+        }
+        for line in &self.lines {
+            writeln!(text, "{line}").expect("writing to a string never fails");
+        }
+        text
+    }
+}

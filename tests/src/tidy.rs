@@ -1,0 +1,58 @@
+//! What every test looks at in the end.
+
+use std::time::Duration;
+
+use crate::server::Raw;
+use crate::{RedisServer, logs, timing};
+
+/// The lock's keys on a server, but for the counters that outlive their locks on purpose.
+#[must_use]
+pub fn left_behind(raw: &Raw) -> Vec<String> {
+    let mut keys = raw.keys("lib_*");
+    keys.retain(|key| !key.ends_with(":n"));
+    keys
+}
+
+/// Nothing of the lock's is on the server within `limit`.
+pub async fn gone_within(server: &RedisServer, limit: Duration) {
+    let raw = server.raw();
+    let start = std::time::Instant::now();
+    loop {
+        let keys = left_behind(&raw);
+        if keys.is_empty() {
+            return;
+        }
+        assert!(
+            start.elapsed() < limit,
+            "still there after {limit:?}: {keys:?}"
+        );
+        timing::pass(Duration::from_millis(1)).await;
+    }
+}
+
+/// The end of a test: no lock, ticket or queue is left after the longer of one lease and two ticket lives, plus a second; every
+/// key that stays has an expiry; the lock's code did not panic, and warned exactly `warnings` times about this server or `id`.
+pub async fn end(server: &RedisServer, id: &str, lease: Duration, warnings: usize) {
+    gone_within(
+        server,
+        lease.max(timing::ticket_life() * 2) + timing::millis(1_000),
+    )
+    .await;
+    let raw = server.raw();
+    for key in raw.keys("lib_*") {
+        assert!(
+            raw.left(&key)
+                .is_some_and(|left| left <= Duration::from_secs(3_601)),
+            "{key} stays too long"
+        );
+    }
+    end_of_process(&[id, &server.address()], warnings);
+}
+
+/// The part of the end that concerns this process: panics, and warnings that contain one of `words`.
+#[track_caller]
+pub fn end_of_process(words: &[&str], warnings: usize) {
+    assert_eq!(logs::panics(), Vec::<String>::new());
+    let seen = logs::warnings_about(words);
+    assert_eq!(seen.len(), warnings, "warnings: {seen:#?}");
+}
