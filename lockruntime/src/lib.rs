@@ -67,6 +67,8 @@ mod refusal;
 mod telemetry;
 mod token;
 mod watchdog;
+#[cfg(any(feature = "actix", feature = "axum"))]
+pub mod web;
 
 #[doc(hidden)]
 pub mod __private;

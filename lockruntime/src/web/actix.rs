@@ -1,0 +1,103 @@
+//! actix-web: a refusal as a response, and handlers that return one.
+//!
+//! `actix_web::Result<T>` needs nothing here: `actix_web::Error` is made from every `ResponseError`.
+
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, ResponseError};
+
+use super::{PROBLEM_JSON, Refusal};
+use crate::__private::FromLockError;
+use crate::error::LockError;
+
+fn status(refusal: &Refusal) -> StatusCode {
+    StatusCode::from_u16(refusal.status).expect("the policy has valid statuses only")
+}
+
+/// See [`web`](crate::web) for the statuses.
+impl ResponseError for LockError {
+    fn status_code(&self) -> StatusCode {
+        status(&Refusal::of(self))
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let refusal = Refusal::of(self);
+        let mut response = HttpResponse::build(status(&refusal));
+        response.content_type(PROBLEM_JSON);
+        if let Some(seconds) = refusal.retry_after {
+            response.insert_header((header::RETRY_AFTER, seconds));
+        }
+        response.body(refusal.problem())
+    }
+}
+
+/// The response carries the error, see `HttpResponse::error`: actix-web's `Logger` and other middleware find it there.
+impl From<LockError> for HttpResponse {
+    fn from(error: LockError) -> Self {
+        Self::from_error(error)
+    }
+}
+
+impl FromLockError for HttpResponse {
+    fn from_lock_error(error: LockError) -> Self {
+        error.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use actix_web::body::MessageBody;
+
+    use super::*;
+    use crate::web::tests::{assert_problem, busy, every_error};
+
+    #[test]
+    fn every_refusal_is_a_problem() {
+        for (error, code) in every_error() {
+            let text = error.to_string();
+            assert_eq!(error.status_code(), code);
+            let response = HttpResponse::from(error);
+            assert_eq!(response.status(), code);
+            assert_eq!(
+                response.headers().get(header::CONTENT_TYPE).unwrap(),
+                PROBLEM_JSON
+            );
+            assert_eq!(response.error().unwrap().to_string(), text);
+            assert_problem(&response.into_body().try_into_bytes().unwrap(), code);
+        }
+    }
+
+    #[test]
+    fn only_a_known_remainder_is_answered_as_retry_after() {
+        let known = busy(Some(Duration::from_millis(1_500))).error_response();
+        assert_eq!(known.headers().get(header::RETRY_AFTER).unwrap(), "2");
+        assert!(
+            !busy(None)
+                .error_response()
+                .headers()
+                .contains_key(header::RETRY_AFTER)
+        );
+    }
+
+    #[test]
+    fn handlers_may_return_any_of_the_forms() {
+        fn refusal<R: FromLockError>() -> R {
+            R::from_lock_error(busy(None))
+        }
+        assert_eq!(refusal::<HttpResponse>().status(), 409);
+        assert_eq!(
+            refusal::<Result<(), LockError>>()
+                .unwrap_err()
+                .status_code(),
+            409
+        );
+        assert_eq!(
+            refusal::<actix_web::Result<()>>()
+                .unwrap_err()
+                .error_response()
+                .status(),
+            409
+        );
+    }
+}
