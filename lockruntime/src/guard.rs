@@ -9,6 +9,7 @@ use crate::clock;
 use crate::error::{LockError, LossReason};
 use crate::hold::{Ending, Life};
 use crate::key::LockKey;
+use crate::telemetry::{self, Event};
 use crate::token::{FencingToken, OwnerToken};
 use crate::watchdog::Watchdog;
 
@@ -96,15 +97,15 @@ impl LockGuard {
     /// [`LockError::Lost`] when the lock was no longer held, [`LockError::Backend`] when no answer came in time.
     pub async fn release(self) -> Result<(), LockError> {
         let (key, mode) = (self.key().clone(), self.hold.life.mode);
-        let lost = self.hold.life.lost();
-        match self.finish().await {
-            Ending::Released => Ok(()),
-            Ending::NotHeld => Err(LockError::Lost {
-                key,
-                mode,
-                reason: lost.unwrap_or(LossReason::Taken),
-            }),
-            Ending::Unconfirmed => {
+        let lost = self.noticed_loss();
+        match (self.finish().await, lost) {
+            (_, Some(reason)) => Err(LockError::Lost { key, mode, reason }),
+            (Ending::Released, None) => Ok(()),
+            (Ending::NotHeld, None) => {
+                let reason = LossReason::Taken;
+                Err(LockError::Lost { key, mode, reason })
+            }
+            (Ending::Unconfirmed, None) => {
                 let source = BackendError::new(
                     BackendErrorKind::Timeout,
                     "the release was not confirmed in time; it is tried again until the lease is over",
@@ -123,10 +124,24 @@ impl LockGuard {
     pub(crate) fn life(&self) -> &Life {
         &self.hold.life
     }
+
+    /// The loss of the lock, if there was one by now; tells it, unless somebody has.
+    pub(crate) fn noticed_loss(&self) -> Option<LossReason> {
+        let life = &self.hold.life;
+        if life.is_live(clock::now()) {
+            return None;
+        }
+        let reason = life.lose(LossReason::LeaseOver);
+        if life.report_loss() {
+            telemetry::emit(&Event::Lost { life });
+        }
+        reason
+    }
 }
 
 impl Drop for LockGuard {
     fn drop(&mut self) {
+        self.noticed_loss();
         self.watchdog.leave(&self.hold.life, false);
     }
 }

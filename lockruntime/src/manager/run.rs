@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 use crate::__private::Call;
 use crate::error::{LockError, LossReason};
 use crate::guard::LockGuard;
-use crate::telemetry::{self, Event};
 use crate::{clock, current};
 
 /// Runs the body of an annotated function under its lock.
@@ -41,10 +40,8 @@ pub(crate) async fn run_under<F: Future>(
             Ok(value)
         }
         Err(reason) => {
+            running.guard.noticed_loss();
             let life = running.guard.life();
-            if life.report_loss() {
-                telemetry::emit(&Event::Lost { life });
-            }
             Err(LockError::Lost {
                 key: life.key.clone(),
                 mode: life.mode,
