@@ -17,7 +17,7 @@ const ALL: usize = 2_000;
 
 /// Lets all processes pay, and returns when they are through.
 fn pay(server: &RedisServer, register: &Register, door: Door) {
-    let setup = Setup::new(server, register);
+    let setup = Setup::new(server, register).with_defaults();
     let mut holders: Vec<_> = (0..PROCESSES)
         .map(|_| Holder::start(env!("CARGO_BIN_EXE_holder"), &setup))
         .collect();

@@ -38,6 +38,13 @@ impl Setup {
         }
     }
 
+    /// With the timings of a manager that sets none.
+    #[must_use]
+    pub fn with_defaults(mut self) -> Self {
+        (self.lease, self.heartbeat, self.grace) = timing::DEFAULTS;
+        self
+    }
+
     /// With another lease.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {

@@ -72,6 +72,13 @@ pub fn ticket_life() -> Duration {
     heartbeat() * 4
 }
 
+/// Lease, heartbeat and grace of a manager that sets none. Not scaled: they are what users get.
+pub const DEFAULTS: (Duration, Duration, Duration) = (
+    Duration::from_secs(30),
+    Duration::from_secs(1),
+    Duration::from_millis(2_500),
+);
+
 /// The body of a payment that takes no time to speak of.
 #[must_use]
 pub fn short_body() -> Duration {
