@@ -234,7 +234,11 @@ async fn b14_holder_not_told_of_the_loss() {
     let cut = Instant::now();
     let error = first.returned("first");
     assert!(error.starts_with("Lost: "), "{error}");
-    assert!(cut.elapsed() <= lease, "told after {:?}", cut.elapsed());
+    assert!(
+        cut.elapsed() <= lease + timing::moment(),
+        "told after {:?}",
+        cut.elapsed()
+    );
     let (_, next) = second.entered("second");
     assert_eq!(second.returned("second"), "");
 
@@ -293,7 +297,7 @@ async fn b71_server_slow_or_blocked() {
         .unwrap()
         .unwrap_err();
     assert!(
-        error.is_lost() && start.elapsed() < lease,
+        error.is_lost() && start.elapsed() < lease * 3 / 2,
         "{error:?} after {:?}",
         start.elapsed()
     );

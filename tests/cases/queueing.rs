@@ -87,7 +87,7 @@ async fn b38_timed_out_waiter_leaves_a_ticket() {
             let far = far.clone();
             waiters.spawn(async move {
                 far.lock("boleto:b38")
-                    .wait(timing::millis(200))
+                    .wait(timing::millis(400))
                     .acquire()
                     .await
                     .unwrap_err()
