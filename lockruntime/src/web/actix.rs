@@ -37,6 +37,8 @@ impl From<LockError> for HttpResponse {
     }
 }
 
+// not recommended: a wrong return type is told the same with and without this feature, namely to return a `Result`
+#[diagnostic::do_not_recommend]
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {
         error.into()

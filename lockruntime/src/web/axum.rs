@@ -52,18 +52,22 @@ impl From<LockError> for (StatusCode, String) {
     }
 }
 
+// not recommended: a wrong return type is told the same with and without this feature, namely to return a `Result`
+#[diagnostic::do_not_recommend]
 impl FromLockError for Response {
     fn from_lock_error(error: LockError) -> Self {
         error.into()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FromLockError for StatusCode {
     fn from_lock_error(error: LockError) -> Self {
         error.into()
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl FromLockError for (StatusCode, String) {
     fn from_lock_error(error: LockError) -> Self {
         error.into()
