@@ -117,7 +117,7 @@ impl Life {
         let mut state = self.state();
         match state.stage {
             // a grant that is looked at too late is asked for again by the keeper, which sees the same clock
-            Stage::Granted { lease, tell } if now < lease.deadline() => {
+            Stage::Granted { lease, tell } if now < lease.start_by() => {
                 self.deadline
                     .store(lease.deadline().as_nanos(), Ordering::Release);
                 state.stage = Stage::Held { token: lease.token };

@@ -23,6 +23,12 @@ impl Lease {
         self.from + Timing::usable(self.length)
     }
 
+    /// Until when a body may begin: what begins later is over before its first renewal comes back. It is asked for once more
+    /// instead, which lengthens it.
+    pub(crate) fn start_by(&self) -> Moment {
+        self.deadline() - (self.length / 10).min(Duration::from_millis(500))
+    }
+
     /// When a third of it is over.
     pub(crate) fn third(&self) -> Moment {
         self.from + self.length / 3

@@ -66,21 +66,25 @@ pub(crate) struct Timing {
     pub(crate) poll: Duration,
     /// How long a ticket lives without an ask.
     pub(crate) beat: Duration,
-    /// How long an ask may take, at the caller and at the server.
+    /// How long an ask of a waiter may take, at the caller and at the server.
     pub(crate) answer: Duration,
+    /// How long any other request may take: there is no next one to be in time for.
+    pub(crate) request: Duration,
 }
 
 impl Timing {
     pub(crate) fn new(lease: Duration, heartbeat: Duration, grace: Duration) -> Self {
         let claim = grace.min(lease);
         let poll = heartbeat.min(claim * 2 / 5);
-        let answer = (poll / 2).min(lease / 3).min(Duration::from_millis(500));
+        let request = (lease / 3).min(Duration::from_millis(500));
+        let answer = request.min(poll / 2);
         Self {
             lease,
             claim,
             poll,
             beat: poll * 4,
             answer,
+            request,
         }
     }
 

@@ -128,7 +128,7 @@ impl Waiter {
             from: sent,
             length: self.timing.claim,
         };
-        (number == hand_over.number && now < lease.deadline()).then_some(lease)
+        (number == hand_over.number && now < lease.start_by()).then_some(lease)
     }
 
     pub(crate) fn waited(&self, now: Moment) -> Duration {

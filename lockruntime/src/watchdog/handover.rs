@@ -31,7 +31,7 @@ pub(crate) struct HandingBack {
 
 impl HandingBack {
     pub(crate) fn new(debt: Debt, timing: Timing, now: Moment, patience: Option<Moment>) -> Self {
-        let moot = now + timing.lease.max(timing.beat) + timing.answer;
+        let moot = now + timing.lease.max(timing.beat) + timing.request;
         Self {
             debt,
             timing,

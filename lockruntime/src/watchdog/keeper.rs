@@ -351,7 +351,7 @@ impl Keeper {
                     lease: order.timing.lease,
                     claim: order.timing.claim,
                     beat: order.timing.beat,
-                    valid: order.timing.answer,
+                    valid: attempt.ask_valid(),
                     channel: Arc::clone(&self.channel),
                     holder: Arc::clone(&order.holder),
                 });
@@ -362,7 +362,7 @@ impl Keeper {
                     record: Arc::clone(&order.record),
                     ticket,
                     channel: Arc::clone(&self.channel),
-                    timeout: order.timing.answer,
+                    timeout: order.timing.request,
                 });
                 Box::pin(async move { Done::Released(ticket, sent, release.await) })
             }
@@ -371,7 +371,7 @@ impl Keeper {
                     record: Arc::clone(&order.record),
                     ticket,
                     channel: Arc::clone(&self.channel),
-                    timeout: order.timing.answer,
+                    timeout: order.timing.request,
                     holder: Arc::clone(&order.holder),
                 });
                 Box::pin(async move { Done::Withdrawn(ticket, sent, withdraw.await) })

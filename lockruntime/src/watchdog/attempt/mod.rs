@@ -123,6 +123,14 @@ impl Attempt {
         }
     }
 
+    /// How long an ask may take. One that isn't repeated needn't hurry.
+    pub(crate) fn ask_valid(&self) -> Duration {
+        match self.mode() {
+            Mode::Queue => self.order.timing.answer,
+            Mode::Reject => self.order.timing.request,
+        }
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Over)
     }
@@ -159,7 +167,7 @@ impl Attempt {
             Phase::Granted {
                 renewals,
                 told: true,
-            } => Some(renewals.lease.deadline()),
+            } => Some(renewals.lease.start_by()),
             Phase::Granted {
                 renewals,
                 told: false,
@@ -191,7 +199,7 @@ impl Attempt {
                     calls.push(Call::Ask);
                 }
             }
-            Phase::Granted { renewals, .. } if renewals.is_over(now) => {
+            Phase::Granted { renewals, .. } if now >= renewals.lease.start_by() => {
                 if self.order.life.take_back() {
                     self.ask_anew(now, calls);
                 } else {
@@ -284,7 +292,7 @@ impl Attempt {
         self.touched |= asked.answer.is_ok() || asked.last > 0;
         if asked.answer.is_err() && asked.last > 0 {
             self.unsettled.last = self.unsettled.last.max(asked.last);
-            self.unsettled.until = Some(sent + self.order.timing.answer);
+            self.unsettled.until = Some(sent + self.ask_valid());
         }
         match (&mut self.phase, asked.answer) {
             (Phase::Waiting { next }, Ok(Answer::Waiting { number, rank, left })) => {
@@ -299,7 +307,7 @@ impl Attempt {
                     from: sent,
                     length: self.order.timing.lease,
                 };
-                if now < lease.deadline() {
+                if now < lease.start_by() {
                     self.grant(lease, now);
                 } else {
                     *next = now;
@@ -372,7 +380,7 @@ impl Attempt {
                 from: sent,
                 length: self.order.timing.lease,
             };
-            if now < lease.deadline() {
+            if now < lease.start_by() {
                 self.grant(lease, now);
             } else {
                 *next = now;
@@ -453,7 +461,7 @@ impl Attempt {
             Phase::Settling { .. } => {
                 self.unsettled.crossed &= server.is_none();
                 self.settled_by(server, now);
-                let pause = now + self.order.timing.answer;
+                let pause = now + self.order.timing.request;
                 let again = self.unsettled.until.filter(|_| server.is_some());
                 if self.unsettled.last == 0 && !self.unsettled.crossed {
                     self.phase = Phase::Over;
@@ -599,7 +607,7 @@ impl Attempt {
             let next = self.unsettled.until.map_or(now, |until| until.max(now));
             Phase::Settling {
                 next,
-                moot: now + timing.lease + timing.answer,
+                moot: now + timing.lease + timing.request,
                 in_flight: false,
             }
         } else {

@@ -1,7 +1,7 @@
 //! One live connection, and what is known of the server at its other end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
@@ -12,12 +12,16 @@ use crate::clock::{self, Moment, millis_up};
 
 /// So many time-outs in a row make a connection suspect: it is replaced, since the client library never does.
 const SUSPECT: u32 = 2;
+/// And only one that has been silent for so long: on a busy machine short requests time out while answers still come.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// What a connection's owner waits for.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     closed: AtomicBool,
     timeouts: AtomicU32,
+    /// When the latest answer came, by the boot-time clock.
+    heard: AtomicU64,
     ill: Notify,
 }
 
@@ -25,6 +29,20 @@ impl Health {
     pub(super) fn closed(&self) {
         self.closed.store(true, Ordering::Release);
         self.ill.notify_one();
+    }
+
+    fn heard(&self) {
+        self.timeouts.store(0, Ordering::Relaxed);
+        self.heard.store(clock::now().as_nanos(), Ordering::Relaxed);
+    }
+
+    /// A request was not answered in time.
+    fn timed_out(&self) {
+        let timeouts = self.timeouts.fetch_add(1, Ordering::Relaxed) + 1;
+        let heard = Moment::from_nanos(self.heard.load(Ordering::Relaxed));
+        if timeouts >= SUSPECT && clock::now().since(heard) >= SILENCE {
+            self.ill.notify_one();
+        }
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -63,6 +81,7 @@ impl Link {
             subscribed,
         };
         link.server_said(server, received);
+        link.health.heard();
         link
     }
 
@@ -77,7 +96,7 @@ impl Link {
             Err(error) if error.is_connection_dropped() || error.is_io_error() => {
                 self.health.closed()
             }
-            _ => self.health.timeouts.store(0, Ordering::Relaxed),
+            _ => self.health.heard(),
         }
         answer
     }
@@ -89,8 +108,8 @@ impl Link {
         call: impl Future<Output = T>,
     ) -> Option<T> {
         let answer = clock::within(limit, call).await;
-        if answer.is_none() && self.health.timeouts.fetch_add(1, Ordering::Relaxed) + 1 >= SUSPECT {
-            self.health.ill.notify_one();
+        if answer.is_none() {
+            self.health.timed_out();
         }
         answer
     }
