@@ -4,12 +4,13 @@
 //! the user's names nor blanket traits can change what it means, and lints leave it alone. The user's block keeps its
 //! tokens, braces and spans.
 
-use proc_macro2::{Group, Ident, Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Error, FnArg, Pat, Path};
 
 use crate::args::Args;
+use crate::boxed::regrouped;
 use crate::key::{Key, Part, Value};
 use crate::output::erased;
 use crate::parameter::{Parameters, mentions, quiet};
@@ -56,9 +57,12 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
     let computed: TokenStream = args.computed().map(ToTokens::to_token_stream).collect();
     let in_expression = |name: &Ident| mentions(computed.clone(), &|word| word == name);
     let macros_below = function.has_macros_below();
-    let parameters = Parameters::take(&mut function.signature, |names| {
-        !names.is_empty() && (macros_below || names.iter().any(in_expression))
-    });
+    let parameters = match function.boxed {
+        Some(_) => Parameters::read(&function.signature),
+        None => Parameters::take(&mut function.signature, |names| {
+            !names.is_empty() && (macros_below || names.iter().any(in_expression))
+        }),
+    };
     let key = Key::new(literal, &parameters.bound, errors)?;
     let moved = parameters
         .moved(|name| in_expression(name) || key.values().any(|value| value.root == *name));
@@ -101,13 +105,10 @@ fn quote(
     moved: &TokenStream,
 ) -> TokenStream {
     let mixed = Span::mixed_site();
-    let Function {
-        attributes,
-        visibility,
-        signature,
-        ..
-    } = function;
-    let (inner_attributes, block) = (&body.attributes, &body.block);
+    let block = function
+        .boxed
+        .as_ref()
+        .map_or(&body.block, |boxed| &boxed.block);
     let runtime = runtime.map_or_else(
         || quote_spanned!(mixed=> ::lockruntime),
         ToTokens::to_token_stream,
@@ -122,8 +123,7 @@ fn quote(
         }
     };
     let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
-    let new = quote_spanned! {mixed=>
-        #inner_attributes
+    let content = quote_spanned! {mixed=>
         use #runtime::__private as __lockruntime_private;
         #call
         let __lockruntime_body = __lockruntime_private::Box::pin(async move {
@@ -134,13 +134,17 @@ fn quote(
         #[allow(clippy::implicit_return)]
         __lockruntime_private::run(__lockruntime_call, __lockruntime_body, #refused).await
     };
-    let mut braces = Group::new(block.delimiter(), new);
-    braces.set_span(block.span());
+    let statements = match &function.boxed {
+        Some(boxed) => boxed.around(content),
+        None => content,
+    };
+    let mut inside = body.attributes.clone();
+    inside.extend(statements);
     let mut tokens = TokenStream::new();
-    tokens.extend(attributes.iter().map(ToTokens::to_token_stream));
-    visibility.to_tokens(&mut tokens);
-    signature.to_tokens(&mut tokens);
-    braces.to_tokens(&mut tokens);
+    tokens.extend(function.attributes.iter().map(ToTokens::to_token_stream));
+    function.visibility.to_tokens(&mut tokens);
+    function.signature.to_tokens(&mut tokens);
+    regrouped(&body.block, inside).to_tokens(&mut tokens);
     tokens
 }
 

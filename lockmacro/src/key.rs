@@ -104,23 +104,30 @@ pub(crate) fn is_named(ident: &Ident, name: &str) -> bool {
 
 fn unknown(placeholder: &Placeholder, bound: &[Ident]) -> String {
     let (name, root) = (&placeholder.name, &placeholder.root);
-    let names: Vec<String> = bound.iter().map(|name| name.unraw().to_string()).collect();
-    let names = || names.iter().map(String::as_str);
+    let mut names: Vec<String> = bound.iter().map(|name| name.unraw().to_string()).collect();
+    let all = names.len();
+    // `#[async_trait]` gives such names to parameters that are patterns
+    names.retain(|name| !name.starts_with("__arg"));
     let found = if root == "self" {
         format!("`<{name}>` in the key needs a method: this function has no `self`")
     } else {
         format!("`<{name}>` in the key names no argument of this function")
     };
-    match nearest(root, names()) {
-        Some(near) => {
-            let fields = name
-                .find('.')
-                .and_then(|dot| name.get(dot..))
-                .unwrap_or_default();
-            format!("{found}; did you mean `<{near}{fields}>`?")
-        }
-        None if bound.is_empty() => format!("{found}, which has no arguments to fill it"),
-        None => format!("{found}; it has {}", listed(names(), "and")),
+    let words = || names.iter().map(String::as_str);
+    if let Some(near) = nearest(root, words()) {
+        let fields = name
+            .find('.')
+            .and_then(|dot| name.get(dot..))
+            .unwrap_or_default();
+        format!("{found}; did you mean `<{near}{fields}>`?")
+    } else if names.len() < all {
+        format!(
+            "{found}; below `#[async_trait]` it can't name what a pattern binds, so give that parameter a name"
+        )
+    } else if names.is_empty() {
+        format!("{found}, which has no arguments to fill it")
+    } else {
+        format!("{found}; it has {}", listed(words(), "and"))
     }
 }
 
@@ -195,6 +202,7 @@ mod tests {
             told("<self.tenant>", &["id"]),
             "`<self.tenant>` in the key needs a method: this function has no `self`; it has `id`"
         );
+        assert!(told("<id>", &["self", "__arg1"]).ends_with("so give that parameter a name"));
         assert_eq!(key("<a>:<b>", &[]).err().unwrap().len(), 2);
     }
 }

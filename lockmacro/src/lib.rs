@@ -2,7 +2,7 @@
 //! `lockruntime`, not on this crate: the two are one API and pin each other exactly.
 //!
 //! The way through the files: `args` reads the attribute, `value`, `duration` and `template` its values; `signature` reads
-//! the function, `parameter` and `pattern` what it binds; `key` joins the two, and `expand` writes the new body.
+//! the function, `boxed` the async block that it may return, `parameter` and `pattern` what it binds; `key` joins the two, and `expand` writes the new body.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -10,6 +10,7 @@
 )]
 
 mod args;
+mod boxed;
 mod duration;
 mod expand;
 mod key;

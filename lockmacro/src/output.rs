@@ -2,6 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, Ident, Spacing, TokenStream, TokenTree};
 
+use crate::boxed::regrouped;
+
 /// The type with every `impl Trait` as `_`, at any depth: a body can't name it, but the compiler infers it.
 pub(crate) fn erased(ty: TokenStream) -> TokenStream {
     let mut tokens = ty.into_iter().peekable();
@@ -29,9 +31,7 @@ fn inside(group: &Group) -> TokenTree {
         // `&(impl A + B)`: without the sum, the parentheses would draw a warning
         return TokenTree::Ident(only);
     }
-    let mut copy = Group::new(group.delimiter(), inner);
-    copy.set_span(group.span());
-    TokenTree::Group(copy)
+    TokenTree::Group(regrouped(group, inner))
 }
 
 /// Skips the bounds after `impl`: to the comma or bracket that ends the type.

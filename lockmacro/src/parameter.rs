@@ -57,6 +57,15 @@ impl Parameters {
         parameters
     }
 
+    /// Reads the parameters of a function whose signature stays as it is: arguments move where its own block takes them.
+    pub(crate) fn read(signature: &Signature) -> Self {
+        let mut unused = signature.clone();
+        Self {
+            bound: Self::take(&mut unused, |_| true).bound,
+            ..Self::default()
+        }
+    }
+
     /// Statements before the key: they make `name` readable where its pattern waits for the block.
     pub(crate) fn borrowed(&self, name: &Ident) -> Option<TokenStream> {
         let mixed = Span::mixed_site();

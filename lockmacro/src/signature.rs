@@ -6,6 +6,7 @@ use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream};
 use syn::{Attribute, Error, Ident, ReturnType, Signature, Type, Visibility};
 
+use crate::boxed::Boxed;
 use crate::parameter::mentions;
 
 /// A function whose body is tokens: it is never parsed here, so a half-written one reaches the compiler as it is.
@@ -15,6 +16,8 @@ pub(crate) struct Function {
     pub(crate) signature: Signature,
     /// `None` for a method that ends in `;`.
     pub(crate) body: Option<Body>,
+    /// Set for a function that isn't async itself.
+    pub(crate) boxed: Option<Boxed>,
 }
 
 /// The braces and what is in them; the attributes at the top (`#![allow(…)]`) apart, since they belong to the function.
@@ -58,7 +61,7 @@ impl Function {
                 constness.span,
                 format!("a const function can't wait for a lock; write `async fn {name}`"),
             ));
-        } else if self.signature.asyncness.is_none() {
+        } else if self.signature.asyncness.is_none() && self.boxed.is_none() {
             errors.push(not_async(&self.signature));
         } else {
             errors.extend(no_room_for_a_refusal(&self.signature));
@@ -89,11 +92,12 @@ impl Function {
         })
     }
 
-    /// The return type as written.
+    /// What the body returns, as written.
     pub(crate) fn output(&self) -> TokenStream {
-        match &self.signature.output {
-            ReturnType::Default => TokenStream::new(),
-            ReturnType::Type(_, ty) => ty.to_token_stream(),
+        match (&self.boxed, &self.signature.output) {
+            (Some(boxed), _) => boxed.output.clone(),
+            (None, ReturnType::Type(_, ty)) => ty.to_token_stream(),
+            (None, ReturnType::Default) => TokenStream::new(),
         }
     }
 }
@@ -107,12 +111,17 @@ impl Parse for Function {
             return Err(not_a_function(input));
         };
         input.advance_to(&ahead);
-        let rest: TokenStream = input.parse()?;
+        let body = Body::read(input.parse()?);
+        let boxed = body
+            .as_ref()
+            .filter(|_| signature.asyncness.is_none())
+            .and_then(|body| Boxed::read(&signature, &body.block.stream()));
         Ok(Self {
             attributes,
             visibility,
             signature,
-            body: Body::read(rest),
+            body,
+            boxed,
         })
     }
 }
@@ -303,6 +312,10 @@ mod tests {
             ),
             (
                 "fn f() -> BoxFuture<'static, R> {}",
+                "before its work begins",
+            ),
+            (
+                "fn f() -> Pin<Box<dyn Future<Output = R>>> { Box::pin(g()) }",
                 "before its work begins",
             ),
             ("async fn f() -> R;", "`f` has no body to lock here"),
