@@ -9,6 +9,8 @@ use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
 
+use futures_util::FutureExt;
+
 use crate::error::LockError;
 use crate::key::Filling;
 pub use crate::options::Mode;
@@ -98,13 +100,11 @@ impl<V: Display + ?Sized> KeyValue for V {
 /// Runs `body` under the lock of `call`, or returns what `refused` makes of the refusal without having polled the body.
 ///
 /// `refused` is a pointer, since the type of the function itself would repeat its bound, and with it the compiler's error.
-pub async fn run<R, F: Future<Output = R>>(
+pub fn run<R, F: Future<Output = R>>(
     call: Call,
     body: Pin<Box<F>>,
     refused: fn(LockError) -> R,
-) -> R {
-    match crate::manager::run_call(call, body).await {
-        Ok(value) => value,
-        Err(error) => refused(error),
-    }
+) -> impl Future<Output = R> {
+    // no async block: its future would hold the arguments a second time
+    crate::manager::run_call(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
 }
