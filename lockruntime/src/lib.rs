@@ -79,6 +79,7 @@ pub use error::{BackendError, BackendErrorKind, ConfigError, LockError, LossReas
 pub use guard::{Hold, LockGuard};
 pub use key::LockKey;
 #[cfg(feature = "macros")]
+#[doc = include_str!("docs/attribute.md")]
 pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
 pub use options::Mode;
