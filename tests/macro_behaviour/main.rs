@@ -1,0 +1,10 @@
+//! What an annotated function does: it excludes, it keeps the order of drops, it returns what its body returned.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod attribute;
+mod drop_order;
+mod exclusion;
+mod outcomes;
+mod send;
+mod sizes;
+mod support;
