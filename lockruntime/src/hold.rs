@@ -44,8 +44,13 @@ struct State {
 enum Stage {
     /// The keeper asks; nothing is granted.
     Asking,
-    /// The lock is ours, the caller hasn't looked yet. `tell`: a renewal is due as soon as it has.
-    Granted { lease: Lease, tell: bool },
+    /// The lock is ours, the caller hasn't looked yet. `tell`: a renewal is due as soon as it has. `late`: it has looked, but
+    /// on the last breath of the grant.
+    Granted {
+        lease: Lease,
+        tell: bool,
+        late: bool,
+    },
     /// The caller goes on under the lock.
     Held { token: FencingToken },
     /// The lock was held and isn't any more.
@@ -79,6 +84,8 @@ pub(crate) enum Turn {
     Begun {
         tell: bool,
     },
+    /// The lock is ours for so short a time that it has to be asked for once more first.
+    Late,
     Refused(LockError),
 }
 
@@ -115,25 +122,27 @@ impl Life {
     /// Looks whether the turn has come; if so, the hold begins.
     pub(crate) fn poll_turn(&self, now: Moment, waker: &Waker) -> Poll<Turn> {
         let mut state = self.state();
-        match state.stage {
-            // a grant that is looked at too late is asked for again by the keeper, which sees the same clock
-            Stage::Granted { lease, tell } if now < lease.start_by() => {
+        if let Stage::Granted { lease, tell, late } = &mut state.stage {
+            let (lease, tell) = (*lease, *tell);
+            if now < lease.start_by() {
                 self.deadline
                     .store(lease.deadline().as_nanos(), Ordering::Release);
                 state.stage = Stage::Held { token: lease.token };
-                Poll::Ready(Turn::Begun { tell })
+                return Poll::Ready(Turn::Begun { tell });
             }
-            Stage::Refused(_) => {
-                match std::mem::replace(&mut state.stage, Stage::Gone(Ending::NotHeld)) {
-                    Stage::Refused(error) => Poll::Ready(Turn::Refused(error)),
-                    _ => unreachable!("the stage was matched under the same lock"),
-                }
-            }
-            _ => {
+            if !std::mem::replace(late, true) {
                 state.register(waker);
-                Poll::Pending
+                return Poll::Ready(Turn::Late);
             }
         }
+        if let Stage::Refused(_) = state.stage
+            && let Stage::Refused(error) =
+                std::mem::replace(&mut state.stage, Stage::Gone(Ending::NotHeld))
+        {
+            return Poll::Ready(Turn::Refused(error));
+        }
+        state.register(waker);
+        Poll::Pending
     }
 
     /// Whether the lock is held at `now`, judged by the local deadline alone.
@@ -221,7 +230,14 @@ impl Life {
         let state = self.state();
         let waits = matches!(state.stage, Stage::Asking);
         if waits {
-            self.enter(state, Stage::Granted { lease, tell });
+            self.enter(
+                state,
+                Stage::Granted {
+                    lease,
+                    tell,
+                    late: false,
+                },
+            );
         }
         waits
     }

@@ -65,8 +65,9 @@ impl Waiter {
         self.place = Some((number, sent));
         self.rank = Some(rank);
         let poll = self.poll(sent, spread);
-        // the first two look again as soon as the holder's lease may be over, so that a crashed one is replaced at once
-        let soon = if rank <= 1 {
+        // the first two look again as soon as the holder's lease may be over, so that a crashed one is replaced at once; all do
+        // if nobody holds the lock, since then there were more dead before them than one ask drops
+        let soon = if rank <= 1 || left.is_zero() {
             now + (left + Duration::from_millis(1)).max(FLOOR)
         } else {
             poll

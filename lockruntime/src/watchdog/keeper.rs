@@ -32,6 +32,7 @@ const GULP: usize = 256;
 pub(crate) enum Message {
     Start(Box<Order>),
     Begun(OwnerToken),
+    Looked(OwnerToken),
     Leave {
         ticket: OwnerToken,
         waits: bool,
@@ -63,8 +64,8 @@ enum Done {
 /// A shutdown that is under way.
 struct Stopping {
     bodies_until: Moment,
-    until: Moment,
-    done: Vec<oneshot::Sender<()>>,
+    /// Each with the end of its budget.
+    done: Vec<(Moment, oneshot::Sender<()>)>,
 }
 
 pub(crate) struct Keeper {
@@ -181,11 +182,11 @@ impl Keeper {
 
     fn due(&self) -> Option<Moment> {
         let timer = self.timers.first().map(|(due, _)| *due);
-        let stop = self
-            .stopping
-            .as_ref()
-            .map(|stopping| stopping.bodies_until.min(stopping.until));
-        [timer, stop].into_iter().flatten().min()
+        let stops = self.stopping.iter().flat_map(|stopping| {
+            let budgets = stopping.done.iter().map(|(until, _)| *until);
+            budgets.chain([stopping.bodies_until])
+        });
+        timer.into_iter().chain(stops).min()
     }
 
     fn receive(&mut self, message: Message, now: Moment) {
@@ -205,6 +206,9 @@ impl Keeper {
                 self.after(ticket, None, calls);
             }
             Message::Begun(ticket) => self.step(ticket, |attempt, calls| attempt.begun(now, calls)),
+            Message::Looked(ticket) => {
+                self.step(ticket, |attempt, calls| attempt.looked(now, calls));
+            }
             Message::Leave { ticket, waits } => {
                 self.step(ticket, |attempt, calls| attempt.leave(now, waits, calls))
             }
@@ -445,32 +449,33 @@ impl Keeper {
     fn begin_stop(&mut self, budget: Duration, done: oneshot::Sender<()>, now: Moment) {
         // what is left after the bodies is for telling the server
         let reserve = (budget / 5).min(Duration::from_secs(1));
-        let stopping = self.stopping.get_or_insert_with(|| Stopping {
-            bodies_until: now + (budget - reserve),
-            until: now + budget,
+        let stopping = self.stopping.get_or_insert(Stopping {
+            bodies_until: Moment::END,
             done: Vec::new(),
         });
-        stopping.done.push(done);
+        // of several shutdowns the most impatient counts for the bodies, and each returns by its own budget
+        stopping.bodies_until = stopping.bodies_until.min(now + (budget - reserve));
+        stopping.done.push((now + budget, done));
         let tickets: Vec<_> = self.attempts.keys().copied().collect();
         for ticket in tickets {
             self.step(ticket, |attempt, calls| attempt.stop_waiting(now, calls));
         }
     }
 
-    /// Takes a shutdown further.
+    /// Takes a shutdown further. New work stays refused for good.
     fn stop(&mut self, now: Moment) {
         let Some(stopping) = &mut self.stopping else {
             return;
         };
-        if now >= stopping.until || self.attempts.is_empty() {
+        let nothing_left = self.attempts.is_empty();
+        for (_, done) in stopping
+            .done
+            .extract_if(.., |(until, _)| nothing_left || now >= *until)
+        {
             // whoever waited for it may have gone
-            for done in stopping.done.drain(..) {
-                let _ = done.send(());
-            }
-            // nothing is due any more, but new work stays refused
-            stopping.until = Moment::END;
-            stopping.bodies_until = Moment::END;
-        } else if now >= stopping.bodies_until {
+            let _ = done.send(());
+        }
+        if now >= stopping.bodies_until {
             stopping.bodies_until = Moment::END;
             let tickets: Vec<_> = self
                 .attempts

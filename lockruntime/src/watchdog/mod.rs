@@ -80,6 +80,11 @@ impl Watchdog {
         drop(self.inbox.send(Message::Begun(ticket)));
     }
 
+    fn looked(&self, ticket: OwnerToken) {
+        // whoever waits for a keeper that has ended was told so
+        drop(self.inbox.send(Message::Looked(ticket)));
+    }
+
     pub(crate) async fn snapshot(&self, record: Arc<str>) -> Result<Snapshot, BackendError> {
         let (reply, answer) = oneshot::channel();
         self.inbox
@@ -113,6 +118,10 @@ impl Future for Acquiring {
         match self.life.poll_turn(clock::now(), context.waker()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Turn::Refused(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Turn::Late) => {
+                self.watchdog.looked(self.life.ticket);
+                Poll::Pending
+            }
             Poll::Ready(Turn::Begun { tell }) => {
                 if tell {
                     self.watchdog.begun(self.life.ticket);

@@ -72,6 +72,8 @@ enum Phase {
     Granted {
         renewals: Renewals,
         told: bool,
+        /// The server has surely ended a grant that nobody took: not before it is asked for anew, which would lengthen it.
+        lapses: Moment,
     },
     Held(Renewals),
     /// Lost; the caller still has to drop its body.
@@ -167,10 +169,12 @@ impl Attempt {
             Phase::Granted {
                 renewals,
                 told: true,
+                ..
             } => Some(renewals.lease.start_by()),
             Phase::Granted {
                 renewals,
                 told: false,
+                ..
             }
             | Phase::Held(renewals) => Some(renewals.due()),
             Phase::HandingBack(back) => back.due(),
@@ -199,14 +203,18 @@ impl Attempt {
                     calls.push(Call::Ask);
                 }
             }
-            Phase::Granted { renewals, .. } if now >= renewals.lease.start_by() => {
+            Phase::Granted {
+                renewals, lapses, ..
+            } if now >= renewals.lease.start_by() => {
+                let lapses = *lapses;
                 if self.order.life.take_back() {
-                    self.ask_anew(now, calls);
+                    self.phase = Phase::Waiting { next: lapses };
+                    self.tick(now, calls);
                 } else {
                     self.begun(now, calls);
                 }
             }
-            Phase::Granted { renewals, told } => {
+            Phase::Granted { renewals, told, .. } => {
                 if renewals.wants_renewal(now) && !*told {
                     if self.order.life.has_begun_or_tells() {
                         self.begun(now, calls);
@@ -263,6 +271,23 @@ impl Attempt {
             && let Phase::Granted { renewals, .. } = std::mem::replace(&mut self.phase, Phase::Over)
         {
             self.phase = Phase::Held(renewals);
+            self.tick(now, calls);
+        }
+    }
+
+    /// The caller has looked at its grant on its last breath: it is there, so the grant may be lengthened.
+    pub(crate) fn looked(&mut self, now: Moment, calls: &mut Calls) {
+        let taken_back = match self.phase {
+            Phase::Granted { .. } => self.order.life.take_back(),
+            Phase::Waiting { .. } => true,
+            Phase::Held(_)
+            | Phase::Lost
+            | Phase::HandingBack(_)
+            | Phase::Settling { .. }
+            | Phase::Over => false,
+        };
+        if taken_back {
+            self.phase = Phase::Waiting { next: now };
             self.tick(now, calls);
         }
     }
@@ -340,6 +365,15 @@ impl Attempt {
             (Phase::Granted { .. } | Phase::Held(_), Ok(Answer::Held { token })) => {
                 self.confirmed_by_ask(token, sent, now, calls)
             }
+            // the ticket stands in the queue anew, after its grant: the server had forgotten it (places and tokens are numbers
+            // of one counter)
+            (
+                Phase::Granted { renewals, .. } | Phase::Held(renewals),
+                Ok(Answer::Waiting { number, .. }),
+            ) => {
+                self.unsettled.crossed |= number > renewals.lease.token.get();
+            }
+            (Phase::Lost, Ok(Answer::Waiting { .. })) => self.unsettled.crossed = true,
             // an ask that came back after the lock was given back: it may have been executed later
             (
                 Phase::HandingBack(_) | Phase::Settling { .. },
@@ -539,7 +573,11 @@ impl Attempt {
         // a caller that has left says so by itself, and the grant is given back then
         self.order.life.grant(lease, told);
         self.waiter.forget_place();
-        self.phase = Phase::Granted { renewals, told };
+        self.phase = Phase::Granted {
+            renewals,
+            told,
+            lapses: lapse(now, lease.length),
+        };
     }
 
     /// An ask found the lock to be ours already.
@@ -550,10 +588,13 @@ impl Attempt {
         now: Moment,
         calls: &mut Calls,
     ) {
+        let length = self.order.timing.lease;
+        if let Phase::Granted { lapses, .. } = &mut self.phase {
+            *lapses = (*lapses).max(lapse(now, length));
+        }
         let (Phase::Granted { renewals, .. } | Phase::Held(renewals)) = &mut self.phase else {
             return;
         };
-        let length = self.order.timing.lease;
         if token == renewals.lease.token {
             renewals.lease.renewed(sent, length);
             self.order.life.extend(renewals.lease);
@@ -573,11 +614,6 @@ impl Attempt {
                 self.lose(LossReason::Taken);
             }
         }
-    }
-
-    fn ask_anew(&mut self, now: Moment, calls: &mut Calls) {
-        self.phase = Phase::Waiting { next: now };
-        self.tick(now, calls);
     }
 
     fn lose(&mut self, reason: LossReason) {
@@ -657,6 +693,11 @@ impl Attempt {
             GaveUp::Failed(error) => LockError::from_backend(key, mode, error),
         }
     }
+}
+
+/// When the server has surely ended a grant of this length that we learnt of at `now`.
+fn lapse(now: Moment, length: Duration) -> Moment {
+    now + length + Timing::margin(length)
 }
 
 /// What callers are told when the keeper is no more.

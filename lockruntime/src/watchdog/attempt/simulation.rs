@@ -412,6 +412,9 @@ impl World {
                             self.step(ticket, |attempt, calls| attempt.begun(now, calls));
                         }
                     }
+                    Poll::Ready(Turn::Late) => {
+                        self.step(ticket, |attempt, calls| attempt.looked(now, calls));
+                    }
                     Poll::Ready(Turn::Refused(_)) => self.rest(i),
                     Poll::Pending => {}
                 }

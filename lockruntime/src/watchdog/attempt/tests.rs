@@ -96,7 +96,7 @@ impl Bench {
     fn begins(&self, now: u64) -> Option<bool> {
         match self.life.poll_turn(at(now), Waker::noop()) {
             Poll::Ready(Turn::Begun { tell }) => Some(tell),
-            Poll::Ready(Turn::Refused(_)) | Poll::Pending => None,
+            Poll::Ready(Turn::Refused(_) | Turn::Late) | Poll::Pending => None,
         }
     }
 
@@ -153,7 +153,7 @@ fn nothing_is_renewed_before_the_body_begins() {
 }
 
 #[test]
-fn a_grant_that_nobody_takes_in_time_is_asked_for_anew_and_old_pushes_mean_nothing() {
+fn a_grant_that_nobody_takes_lapses_and_old_pushes_mean_nothing() {
     let mut bench = Bench::new(Mode::Queue, None);
     bench.answer(Bench::queued(5), 0, 1);
     let hand_over = bench.hand_over(5, 6);
@@ -162,15 +162,20 @@ fn a_grant_that_nobody_takes_in_time_is_asked_for_anew_and_old_pushes_mean_nothi
         .handed_over(hand_over, at(10), &mut bench.calls);
     let deadline = ms(2_500) - Timing::margin(ms(2_500));
     let late = u64::try_from(deadline.as_millis()).unwrap() + 1;
-    assert_eq!(bench.tick(late), [Call::Ask]);
+    assert_eq!(bench.tick(late), []);
     assert_eq!(bench.begins(late), None);
+    // an ask now would find the grant and lengthen it: the next in line would wait for somebody who doesn't come
+    let lapsed = bench.attempt.due().unwrap();
+    assert_eq!(lapsed, at(10) + ms(2_500) + Timing::margin(ms(2_500)));
+    let lapsed = u64::try_from(lapsed.since(at(0)).as_millis()).unwrap();
+    assert_eq!(bench.tick(lapsed), [Call::Ask]);
     // the same push once more only asks
     bench
         .attempt
-        .handed_over(hand_over, at(late + 1), &mut bench.calls);
-    assert_eq!(bench.begins(late + 1), None);
+        .handed_over(hand_over, at(lapsed + 1), &mut bench.calls);
+    assert_eq!(bench.begins(lapsed + 1), None);
     assert_eq!(
-        bench.answer(Bench::queued(8), late, late + 2),
+        bench.answer(Bench::queued(8), lapsed, lapsed + 2),
         [Call::Ask],
         "the hint is followed"
     );
@@ -298,7 +303,9 @@ fn a_reject_caller_leaves_nothing_and_no_wait_is_one_try() {
         assert!(bench.attempt.is_over());
         match bench.life.poll_turn(at(2), Waker::noop()) {
             Poll::Ready(Turn::Refused(error)) => assert!(error.is_busy(), "{error}"),
-            other @ (Poll::Ready(Turn::Begun { .. }) | Poll::Pending) => panic!("{other:?}"),
+            other @ (Poll::Ready(Turn::Begun { .. } | Turn::Late) | Poll::Pending) => {
+                panic!("{other:?}")
+            }
         }
     }
 }
@@ -311,4 +318,45 @@ fn tickets_of_others_do_nothing_here() {
     bench.attempt.handed_over(foreign, at(10), &mut bench.calls);
     assert_eq!(bench.sent(), [Call::Ask], "an unfitting hint only asks");
     assert_eq!(bench.begins(11), None);
+}
+
+/// The server lost its data between the hand-over and an ask under way, and somebody else was first: the ask put the ticket
+/// into the queue anew. Its next turn would find nobody.
+#[test]
+fn a_ticket_that_queues_anew_during_its_hold_is_withdrawn() {
+    let mut bench = Bench::new(Mode::Queue, None);
+    bench.answer(Bench::queued(5), 0, 1);
+    assert_eq!(bench.tick(1_000), [Call::Ask]);
+    let hand_over = bench.hand_over(5, 6);
+    bench
+        .attempt
+        .handed_over(hand_over, at(1_001), &mut bench.calls);
+    bench.begins(1_001);
+    bench.attempt.begun(at(1_001), &mut bench.calls);
+    bench.sent();
+    bench.answer(Bench::queued(8), 1_000, 1_002);
+    assert_eq!(bench.leave(1_010), [Call::Release]);
+    bench
+        .attempt
+        .released(&Ok(Released::NotHeld), at(1_011), &mut bench.calls);
+    assert_eq!(bench.sent(), [Call::Withdraw]);
+}
+
+#[test]
+fn a_caller_that_looks_on_the_last_breath_of_a_grant_has_it_lengthened() {
+    let mut bench = Bench::new(Mode::Queue, None);
+    bench.answer(Bench::queued(5), 0, 1);
+    let hand_over = bench.hand_over(5, 6);
+    bench
+        .attempt
+        .handed_over(hand_over, at(10), &mut bench.calls);
+    let late = bench.life.poll_turn(at(2_300), Waker::noop());
+    assert!(matches!(late, Poll::Ready(Turn::Late)), "{late:?}");
+    let again = bench.life.poll_turn(at(2_301), Waker::noop());
+    assert!(again.is_pending(), "it is told once");
+    bench.attempt.looked(at(2_301), &mut bench.calls);
+    assert_eq!(bench.sent(), [Call::Ask]);
+    assert_eq!(bench.answer(Bench::held(6), 2_301, 2_302), []);
+    assert_eq!(bench.begins(2_303), Some(false));
+    assert!(bench.life.is_live(at(30_000)));
 }
