@@ -2,11 +2,15 @@
 
 mod blocked;
 mod cancelled;
+mod connections;
+mod crowd;
 mod killed;
 mod long_body;
 mod network;
 mod paused;
 mod record;
+mod shutdown;
+mod standing_still;
 
 use std::time::Duration;
 
