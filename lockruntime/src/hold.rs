@@ -117,6 +117,24 @@ impl Life {
         wakers.into_iter().for_each(Waker::wake);
     }
 
+    /// Whoever looks in vain is woken by the next step.
+    fn register(mut state: MutexGuard<'_, State>, waker: &Waker) {
+        if state.wakers.iter().any(|known| known.will_wake(waker)) {
+            return;
+        }
+        // whoever is polled with ever new wakers gets a spurious wake-up instead of a list that grows
+        let full = state.wakers.len() == MOST_WAKERS;
+        let others = if full {
+            std::mem::take(&mut state.wakers)
+        } else {
+            Vec::new()
+        };
+        state.wakers.push(waker.clone());
+        // a foreign waker may look again at once: not under the lock
+        drop(state);
+        others.into_iter().for_each(Waker::wake);
+    }
+
     // --- the caller's steps
 
     /// Looks whether the turn has come; if so, the hold begins.
@@ -131,7 +149,7 @@ impl Life {
                 return Poll::Ready(Turn::Begun { tell });
             }
             if !std::mem::replace(late, true) {
-                state.register(waker);
+                Self::register(state, waker);
                 return Poll::Ready(Turn::Late);
             }
         }
@@ -141,7 +159,7 @@ impl Life {
         {
             return Poll::Ready(Turn::Refused(error));
         }
-        state.register(waker);
+        Self::register(state, waker);
         Poll::Pending
     }
 
@@ -186,11 +204,11 @@ impl Life {
     /// Ready once the lock is lost. Looks at the clock too: after a pause it may know before the keeper does.
     pub(crate) fn poll_lost(&self, now: Moment, waker: &Waker) -> Poll<LossReason> {
         if self.is_live(now) {
-            let mut state = self.state();
+            let state = self.state();
             if let Stage::Lost { reason, .. } = state.stage {
                 return Poll::Ready(reason);
             }
-            state.register(waker);
+            Self::register(state, waker);
             return Poll::Pending;
         }
         Poll::Ready(
@@ -215,11 +233,11 @@ impl Life {
 
     /// Ready once the release was answered or is waited for no longer.
     pub(crate) fn poll_gone(&self, waker: &Waker) -> Poll<Ending> {
-        let mut state = self.state();
+        let state = self.state();
         if let Stage::Gone(ending) = state.stage {
             return Poll::Ready(ending);
         }
-        state.register(waker);
+        Self::register(state, waker);
         Poll::Pending
     }
 
@@ -307,19 +325,6 @@ impl Life {
         if matches!(state.stage, Stage::Leaving) {
             self.enter(state, Stage::Gone(ending));
         }
-    }
-}
-
-impl State {
-    fn register(&mut self, waker: &Waker) {
-        if self.wakers.iter().any(|known| known.will_wake(waker)) {
-            return;
-        }
-        // whoever is polled with ever new wakers gets a spurious wake-up instead of a list that grows
-        if self.wakers.len() == MOST_WAKERS {
-            self.wakers.drain(..).for_each(Waker::wake);
-        }
-        self.wakers.push(waker.clone());
     }
 }
 

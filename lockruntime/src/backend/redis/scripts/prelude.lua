@@ -80,6 +80,7 @@ local function give(member, place, record, by)
   local claim, lease, channel, rest = string.match(record, '^(%d+) (%d+) ([^,]*)(,.*)$')
   local ticket = string.sub(member, -32)
   local number = next_number()
+  place = string.format('%016.0f', place) -- a score's text is the server's affair
   drop(member)
   keep_number(number)
   if by and by ~= '' and by == channel then
