@@ -70,6 +70,9 @@ mod watchdog;
 #[cfg(any(feature = "actix", feature = "axum"))]
 pub mod web;
 
+#[cfg(all(fuzzing, feature = "redis"))]
+#[doc(hidden)]
+pub mod __fuzzing;
 #[doc(hidden)]
 pub mod __private;
 

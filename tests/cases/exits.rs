@@ -174,8 +174,14 @@ async fn release_fails(fault: Fault, end: End) {
             .await
             .unwrap();
     }
+    timing::until("the failure is told", timing::patience(), || {
+        !tests::logs::notices_about(&key).is_empty()
+    })
+    .await;
     proxy.heal();
     tidy::end(&server, &key, timing::lease(), 0).await;
+    let notices = tests::logs::notices_about(&key);
+    assert_eq!(notices.len(), 1, "{fault:?}, {end:?}: {notices:?}");
 }
 
 fn payload(error: tokio::task::JoinError) -> Declined {

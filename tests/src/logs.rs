@@ -7,6 +7,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -39,6 +40,17 @@ pub fn warnings_about(words: &[&str]) -> Vec<String> {
         .collect()
 }
 
+/// Lines at info that contain `word`.
+#[must_use]
+pub fn notices_about(word: &str) -> Vec<String> {
+    let notices = lock(&NOTICES);
+    notices
+        .iter()
+        .filter(|line| line.contains(word))
+        .cloned()
+        .collect()
+}
+
 /// Panics inside the lock's own code.
 #[must_use]
 pub fn panics() -> Vec<String> {
@@ -54,14 +66,20 @@ struct Listener;
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
-            && *metadata.level() <= Level::WARN
+            && *metadata.level() <= Level::INFO
             && metadata.target().starts_with("lockruntime")
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut line = Line(event.metadata().level().to_string());
+        let level = event.metadata().level();
+        let mut line = Line(level.to_string());
         event.record(&mut line);
-        lock(&WARNINGS).push(line.0);
+        let list = if *level == Level::INFO {
+            &NOTICES
+        } else {
+            &WARNINGS
+        };
+        lock(list).push(line.0);
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -93,6 +111,7 @@ mod tests {
         tracing::info!(target: "lockruntime::x", key = "logs-test", "taken");
         tracing::warn!(target: "elsewhere", key = "logs-test", "lost");
         assert_eq!(warnings_about(&["logs-test"]).len(), 1);
+        assert_eq!(notices_about("logs-test").len(), 1);
         assert_eq!(warnings_about(&["logs-other"]), Vec::<String>::new());
     }
 }

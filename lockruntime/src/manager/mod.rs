@@ -4,7 +4,10 @@ mod acquire;
 mod builder;
 mod naming;
 pub(crate) mod run;
+#[cfg(not(fuzzing))]
 mod url;
+#[cfg(fuzzing)]
+pub(crate) mod url;
 
 use std::future::Future;
 use std::sync::Arc;

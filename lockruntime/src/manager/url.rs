@@ -43,8 +43,15 @@ impl Location {
                 _ => false,
             };
             if !known {
+                // a name may be the rest of a password with an unescaped question mark: only plain words are shown
+                let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                let shown = if plain && name.len() < 20 {
+                    format!("the unknown parameter {name:?}")
+                } else {
+                    "an unknown parameter (a '?' in a password is written %3F)".to_owned()
+                };
                 return Err(ConfigError::new(format!(
-                    "the lock URL has an unknown parameter {name:?}; known are app and env"
+                    "the lock URL has {shown}; known are app and env"
                 )));
             }
             url.query_pairs_mut().append_pair(&name, &value);
@@ -103,6 +110,7 @@ mod tests {
         assert!(wrong("http://localhost").contains("not a lock URL"));
         assert!(wrong("memory://?ap=x").contains("\"ap\""));
         for text in [
+            "redis://u:p?secret@host:6379",
             "redis://u:secret@host:port",
             "redis://u:secret@host:6379/x",
             "redis://u:secret@",

@@ -10,6 +10,10 @@ use crate::hold::Life;
 pub(crate) enum Event<'a> {
     /// A held lock was lost; its body is being stopped.
     Lost { life: &'a Life },
+    /// A lock could not be given back at the first try; the keeper goes on, and its lease ends it.
+    ReleaseFailed { life: &'a Life },
+    /// A lock was no longer ours when it was given back, and nobody had noticed.
+    NotOurs { life: &'a Life },
     /// The storage can't be reached, or can be again.
     #[cfg_attr(
         all(feature = "tracing", not(feature = "redis")),

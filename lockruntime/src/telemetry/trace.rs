@@ -8,6 +8,12 @@ pub(super) fn event(event: &Event<'_>) {
             let token = life.token().map(crate::FencingToken::get);
             tracing::warn!(key = %life.key, mode = %life.mode, token, "lock lost, its body is stopped");
         }
+        Event::ReleaseFailed { life } => {
+            tracing::info!(key = %life.key, mode = %life.mode, "lock not given back yet, tried again until its lease is over");
+        }
+        Event::NotOurs { life } => {
+            tracing::info!(key = %life.key, mode = %life.mode, "lock was no longer ours when it was given back");
+        }
         Event::Backend { address, up: true } => tracing::debug!(address, "lock storage reached"),
         Event::Backend { address, up: false } => {
             tracing::debug!(address, "lock storage out of reach")

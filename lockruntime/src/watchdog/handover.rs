@@ -27,6 +27,8 @@ pub(crate) struct HandingBack {
     backoff: Backoff,
     sent: u32,
     in_flight: bool,
+    /// Its failure was told, or needn't be.
+    told: bool,
 }
 
 impl HandingBack {
@@ -41,6 +43,7 @@ impl HandingBack {
             backoff: Backoff::default(),
             sent: 0,
             in_flight: false,
+            told: debt == Debt::Ticket,
         }
     }
 
@@ -72,6 +75,11 @@ impl HandingBack {
     pub(crate) fn failed(&mut self, now: Moment) {
         self.in_flight = false;
         self.due = now + self.backoff.next(self.timing.lease);
+    }
+
+    /// Whether a failure is to be told: that of a lock, once.
+    pub(crate) fn tells(&mut self) -> bool {
+        !std::mem::replace(&mut self.told, true)
     }
 
     /// What a caller may be told. After a lost answer the lock is no longer ours because we gave it back.

@@ -1,6 +1,8 @@
 //! Locks on one Redis: the verbs in terms of scripts.
 
 mod connect;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod keys;
 mod record;
 mod reply;

@@ -16,10 +16,11 @@ use crate::backend::{
 };
 use crate::clock::Moment;
 use crate::error::{LockError, LossReason};
-use crate::hold::Life;
+use crate::hold::{Ending, Life};
 use crate::lease::Lease;
 use crate::options::{Mode, Timing};
 use crate::queue::{GaveUp, Waiter};
+use crate::telemetry::{self, Event};
 use crate::token::FencingToken;
 use crate::watchdog::handover::{Debt, HandingBack};
 use crate::watchdog::schedule::Renewals;
@@ -235,10 +236,10 @@ impl Attempt {
             }
             Phase::HandingBack(back) => {
                 if back.patience_ended(now) {
-                    self.order.life.gone(crate::hold::Ending::Unconfirmed);
+                    self.order.life.gone(Ending::Unconfirmed);
                 }
                 if back.is_moot(now) {
-                    self.order.life.gone(crate::hold::Ending::Unconfirmed);
+                    self.order.life.gone(Ending::Unconfirmed);
                     self.phase = Phase::Over;
                 } else if back.send(now) {
                     calls.push(match back.debt {
@@ -300,7 +301,12 @@ impl Attempt {
             Phase::HandingBack(_) | Phase::Settling { .. } | Phase::Over => return,
         };
         let patience = waits.then(|| now + self.order.release_timeout);
+        let lost = self.is_lost();
         self.hand_back(debt, patience, now, calls);
+        if lost && let Phase::HandingBack(back) = &mut self.phase {
+            // that was told already
+            back.tells();
+        }
     }
 
     /// An ask sent at `sent` came back. `known`: this backend has answered before.
@@ -460,14 +466,22 @@ impl Attempt {
         calls: &mut Calls,
     ) {
         if let Phase::HandingBack(back) = &mut self.phase {
+            let life = &self.order.life;
             match result {
                 Ok(released) => {
-                    self.order
-                        .life
-                        .gone(back.ending(*released != Released::NotHeld));
+                    let ending = back.ending(*released != Released::NotHeld);
+                    if ending == Ending::NotHeld && back.tells() {
+                        telemetry::emit(&Event::NotOurs { life });
+                    }
+                    life.gone(ending);
                     self.settle(now);
                 }
-                Err(_) => back.failed(now),
+                Err(_) => {
+                    if back.tells() {
+                        telemetry::emit(&Event::ReleaseFailed { life });
+                    }
+                    back.failed(now);
+                }
             }
         }
         self.tick(now, calls);
@@ -564,7 +578,7 @@ impl Attempt {
             life.mode,
             keeper_ended(),
         ));
-        life.gone(crate::hold::Ending::Unconfirmed);
+        life.gone(Ending::Unconfirmed);
     }
 
     fn grant(&mut self, lease: Lease, now: Moment) {
