@@ -7,12 +7,14 @@
 //! | [`process`] | other processes that take locks |
 //! | [`register`] | the witness: a server that no test disturbs, where bodies write down that they entered and left |
 //! | [`history`], [`check`] | what happened, and whether it was allowed to |
+//! | [`chaos`] | long runs under a seeded schedule of faults: their plan, their history, its judge |
 //! | [`tidy`], [`logs`] | what every test looks at in the end: nothing left behind, no panic, no warning |
 //! | [`wire`] | the names of the lock's keys, and what a command is |
 //! | [`timing`] | every duration the tests use |
 
 mod child;
 
+pub mod chaos;
 pub mod check;
 pub mod fault;
 pub mod history;

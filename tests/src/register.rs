@@ -22,6 +22,26 @@ if tonumber(ARGV[1]) < last then return 0 end
 redis.call('HSET', KEYS[1], 'token', ARGV[1], 'value', ARGV[2])
 return 1";
 
+/// A guarded store's log, oldest first: `<key> <token> <call> <r or w> <1 or 0: accepted> <value>`.
+const STORE: &str = "store";
+
+/// Reads the value for a holder who means to write it, and refuses whoever came before the newest one. The token has to count
+/// from here on: a stale holder's write between this read and this holder's write would get lost otherwise.
+const OPEN: &str = "local last = tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
+local value = redis.call('HGET', KEYS[1], 'value') or '0'
+local stale = tonumber(ARGV[1]) < last
+if not stale then redis.call('HSET', KEYS[1], 'token', ARGV[1]) end
+redis.call('RPUSH', KEYS[2], table.concat({ARGV[2], ARGV[1], ARGV[3], 'r', stale and 0 or 1, value}, ' '))
+if stale then return false end
+return value";
+
+/// Writes, unless a later holder has opened the value.
+const PUT: &str = "local last = tonumber(redis.call('HGET', KEYS[1], 'token') or '0')
+local stale = tonumber(ARGV[1]) < last
+if not stale then redis.call('HSET', KEYS[1], 'value', ARGV[4]) end
+redis.call('RPUSH', KEYS[2], table.concat({ARGV[2], ARGV[1], ARGV[3], 'w', stale and 0 or 1, ARGV[4]}, ' '))
+return stale and 0 or 1";
+
 /// The register of one test.
 #[derive(Debug)]
 pub struct Register {
@@ -57,6 +77,12 @@ impl Register {
             .iter()
             .map(|line| parse(line).unwrap_or_else(|| panic!("not a line of ours: {line}")))
             .collect()
+    }
+
+    /// The log of the guarded store, in the order in which it did things; see [`Witness::open`].
+    #[must_use]
+    pub fn store_log(&self) -> Vec<String> {
+        self.raw.run(&["LRANGE", STORE, "0", "-1"])
     }
 
     /// A balance.
@@ -125,12 +151,31 @@ impl Witness {
         self.run(&command).await
     }
 
+    /// Reads a guarded value for `call`, which means to write it; `None` when a later holder has opened it.
+    pub async fn open(&self, key: &str, token: u64, call: &str) -> Option<u64> {
+        let mut command = redis::cmd("EVAL");
+        command.arg(OPEN).arg(2).arg(guarded(key)).arg(STORE);
+        self.run(command.arg(token).arg(key).arg(call)).await
+    }
+
+    /// Writes a guarded value; whether the store took it.
+    pub async fn put(&self, key: &str, token: u64, call: &str, value: u64) -> bool {
+        let mut command = redis::cmd("EVAL");
+        command.arg(PUT).arg(2).arg(guarded(key)).arg(STORE);
+        self.run(command.arg(token).arg(key).arg(call).arg(value))
+            .await
+    }
+
     async fn run<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> T {
         command
             .query_async(&mut self.0.clone())
             .await
             .expect("the register is never disturbed")
     }
+}
+
+fn guarded(key: &str) -> String {
+    format!("guarded:{key}")
 }
 
 fn balance(key: &str) -> String {
@@ -191,6 +236,21 @@ mod tests {
         assert!(witness.fenced_write("k", 7, "b").await);
         assert!(witness.fenced_write("k", 1_800_000_000_000_008, "c").await);
         assert!(!witness.fenced_write("k", 1_800_000_000_000_007, "d").await);
+        assert_eq!(witness.open("k", 7, "a").await, Some(0));
+        assert!(witness.put("k", 7, "a", 1).await);
+        assert_eq!(witness.open("k", 9, "b").await, Some(1));
+        assert!(!witness.put("k", 7, "a", 2).await);
+        assert_eq!(witness.open("k", 7, "a").await, None);
+        assert_eq!(
+            register.store_log(),
+            [
+                "k 7 a r 1 0",
+                "k 7 a w 1 1",
+                "k 9 b r 1 1",
+                "k 7 a w 0 2",
+                "k 7 a r 0 1"
+            ]
+        );
         witness.set_balance("k", 3).await;
         assert_eq!(
             (

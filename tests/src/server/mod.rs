@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use lockruntime::{LockManager, LockManagerBuilder};
 
 pub use folder::Folder;
-pub use monitor::{Mark, Monitor, Seen};
+pub use monitor::{Mark, Monitor, Seen, follow};
 pub use port::Port;
 pub use raw::Raw;
 pub use settings::Settings;
@@ -132,6 +132,18 @@ impl RedisServer {
             "kill the server before restarting it"
         );
         self.run();
+    }
+
+    /// Removes what a killed server has on disk: it restarts with nothing.
+    pub fn forget(&mut self) {
+        assert!(
+            self.process.is_none(),
+            "kill the server before removing its data"
+        );
+        let data = self.folder.path().join("appendonlydir");
+        if data.exists() {
+            std::fs::remove_dir_all(&data).expect("the server's own folder is writable");
+        }
     }
 
     fn process(&mut self) -> &mut Child {

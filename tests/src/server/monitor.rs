@@ -1,10 +1,11 @@
 //! Every command that a server executes, as `MONITOR` shows them.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::Raw;
 use crate::timing;
@@ -129,6 +130,40 @@ impl Drop for Monitor {
             drop(listener.join());
         }
     }
+}
+
+/// Shows every command that the server at `address` executes to `look`, until the connection ends or `stopped` says so, which
+/// is asked at least every `interval`.
+///
+/// # Errors
+/// How the connection ended.
+pub fn follow(
+    address: &str,
+    interval: Duration,
+    stopped: impl Fn() -> bool,
+    mut look: impl FnMut(&Seen),
+) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(interval))?;
+    stream.write_all(b"MONITOR\r\n")?;
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    while !stopped() {
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(()),
+            Ok(_) if line.ends_with(b"\n") => {
+                if let Some(seen) = parse(String::from_utf8_lossy(&line).trim_end()) {
+                    look(&seen);
+                }
+                line.clear();
+            }
+            Ok(_) => {}
+            // what was read of a line stays in it
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// `+1339518083.107412 [0 127.0.0.1:60866] "keys" "*"`

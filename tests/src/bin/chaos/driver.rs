@@ -1,0 +1,101 @@
+//! One run: servers, workers, faults, and the end.
+
+use std::time::{Duration, Instant};
+
+use tests::chaos::evidence::Run;
+use tests::chaos::{nanos, now, plan};
+use tests::register::Register;
+use tests::server::Settings;
+use tests::{RedisServer, tidy, timing};
+
+use crate::arguments::Arguments;
+use crate::lookout::Lookout;
+use crate::nemesis::{Record, Worker, disturb, disturb_server, lane};
+use crate::worker::Setup;
+
+const TASKS: u64 = 3;
+
+pub(crate) fn run(arguments: &Arguments) {
+    let Arguments { time, seed, folder, .. } = arguments;
+    let write = |name: &str, text: String| {
+        std::fs::write(folder.join(name), text).expect("the run's folder is writable");
+    };
+    let (of_workers, of_the_server) = plan::plan(*seed, *time, arguments.workers);
+    let mut planned: Vec<_> = of_workers.iter().chain(&of_the_server).collect();
+    planned.sort_by_key(|planned| planned.at);
+    let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
+    write("plan.txt", lines.join("\n") + "\n");
+
+    let mut server = RedisServer::with(Settings::default().append_only());
+    let register = Register::start();
+    let lookout = Lookout::start(server.address(), &folder.join("arrivals.txt"));
+    let setup = Setup {
+        url: String::new(),
+        register: register.url(),
+        journal: folder.clone(),
+        process: String::new(),
+        seed: *seed,
+        tasks: TASKS,
+        locked: arguments.locked,
+    };
+    let mut run = Run {
+        seed: *seed,
+        seconds: time.as_secs(),
+        workers: arguments.workers,
+        locked: arguments.locked,
+        heartbeat: nanos(timing::heartbeat()),
+        moment: nanos(timing::moment()),
+        start: now(),
+        healed: 0,
+        stopped: 0,
+    };
+    let mut workers: Vec<_> = (0..arguments.workers)
+        .map(|number| Worker::start(number, &server, setup.clone(), folder))
+        .collect();
+    let record = Record::create(&folder.join("faults.txt"));
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        // the control run needs no faults to go wrong
+        if !arguments.locked {
+            return;
+        }
+        let (record, server) = (&record, &mut server);
+        let of_the_server = &of_the_server;
+        scope.spawn(move || lane(of_the_server, start, record, |planned| disturb_server(server, planned)));
+        lane(&of_workers, start, record, |planned| {
+            let worker = planned.worker.and_then(|number| workers.get_mut(number));
+            disturb(worker.expect("planned for a worker that is there"), planned)
+        });
+    });
+    run.healed = now();
+    timing::block((start + *time).saturating_duration_since(Instant::now()));
+    run.stopped = now();
+    let mut outcome: Vec<String> = workers.iter_mut().filter_map(|worker| worker.end(timing::patience())).collect();
+    lookout.end();
+    outcome.extend(left_behind(&server));
+    outcome.push(String::new());
+    write("run.txt", run.text());
+    write("outcome.txt", outcome.join("\n"));
+    write("store.txt", register.store_log().join("\n") + "\n");
+}
+
+/// What is on the server longer than it may be.
+fn left_behind(server: &RedisServer) -> Vec<String> {
+    let raw = server.raw();
+    // the longest lease of a worker, of which one may have died
+    let limit = timing::millis(2_000).max(timing::ticket_life() * 2) + timing::millis(1_000);
+    let start = Instant::now();
+    let mut left = tidy::left_behind(&raw);
+    while !left.is_empty() && start.elapsed() < limit {
+        timing::block(Duration::from_millis(5));
+        left = tidy::left_behind(&raw);
+    }
+    let mut wrong: Vec<_> = left.iter().map(|key| format!("left behind: {key}")).collect();
+    for key in raw.keys("lib_*") {
+        let left: i64 = raw.run(&["PTTL", &key]);
+        if left == -1 || left > 3_601_000 {
+            wrong.push(format!("stays too long: {key}"));
+        }
+    }
+    wrong
+}

@@ -1,0 +1,159 @@
+//! Nobody is left waiting, and nothing is left over.
+
+use super::{MILLI, SECOND, Verdict, bodies, millis};
+use crate::chaos::evidence::{Body, Call, Evidence};
+use crate::chaos::plan::Kind;
+
+/// The longest lease of a call, and a second: after that much quiet nothing of a fault is left.
+fn settled(evidence: &Evidence) -> u64 {
+    let lease = evidence.calls.iter().map(|call| call.wish.lease * MILLI).max().unwrap_or(0);
+    evidence.run.healed + lease + SECOND
+}
+
+/// A lock that went from one body to the next, which was waiting.
+#[derive(Clone, Copy, Debug)]
+pub struct HandOver {
+    /// How long nobody had it.
+    pub idle: u64,
+    /// There was a fault at some time between the two.
+    pub during_a_fault: bool,
+}
+
+/// When the keys had been used last, and by whom they were taken next.
+fn turns(evidence: &Evidence) -> Vec<(u64, (&Call, &Body))> {
+    let mut turns = Vec::new();
+    for bodies in bodies(evidence).into_values() {
+        let mut free = 0;
+        for next in bodies {
+            turns.push((free, next));
+            free = free.max(next.1.last_sign);
+        }
+    }
+    turns
+}
+
+/// All hand-overs.
+#[must_use]
+pub fn hand_overs(evidence: &Evidence) -> Vec<HandOver> {
+    turns(evidence)
+        .into_iter()
+        .filter(|(free, (call, body))| call.wish.queues && call.want < *free && *free < body.begin)
+        .map(|(free, (_, body))| HandOver {
+            idle: body.begin - free,
+            during_a_fault: evidence.faults.iter().any(|fault| fault.touches(free, body.begin)),
+        })
+        .collect()
+}
+
+/// R5: once everything is healed, a lock that is free goes to whoever waits for it within a heartbeat and a moment, no call
+/// fails for the storage's sake, and all calls come to an end.
+pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
+    let mut verdict = Verdict::new("R5 nobody is left waiting");
+    let quiet = settled(evidence);
+    let bound = evidence.run.heartbeat + evidence.run.moment;
+    let end = evidence.calls.iter().filter_map(|call| call.left.as_ref()).map(|(at, _)| *at).max().unwrap_or(0);
+    let ends = last_uses(evidence);
+    let last = ends.iter().map(|(key, free)| (*key, *free, end));
+    let idle: Vec<_> = turns(evidence)
+        .into_iter()
+        .map(|(free, (call, body))| (call.wish.key.as_str(), free, body.begin))
+        .chain(last)
+        .filter(|(_, _, next)| *next > quiet)
+        .collect();
+    for call in &evidence.calls {
+        let ended = gone(evidence, call).min(end);
+        if ended < quiet {
+            continue;
+        }
+        verdict.checked += 1;
+        if let Some((at, how)) = &call.left
+            && call.want > quiet
+            && !["ok", "early", "cancelled", "panicked", "Busy", "WaitTimedOut"].contains(&how.as_str())
+        {
+            verdict.wrong.push(format!("{}: {} failed at {at} without a fault: {how}", call.wish.key, call.id));
+        }
+        if !call.wish.queues {
+            continue;
+        }
+        let waits_until = call.body.as_ref().map_or(ended, |body| body.begin);
+        for (key, free, next) in &idle {
+            let from = (*free).max(call.want).max(quiet);
+            let to = (*next).min(waits_until);
+            if *key != call.wish.key || to <= from || to - from <= bound {
+                continue;
+            }
+            if evidence.stalls.iter().any(|stall| stall.from <= to && from <= stall.to) {
+                verdict.excused += 1;
+            } else {
+                verdict.wrong.push(format!(
+                    "{key}: {} waited from {from} for {} ms, and nobody had the lock",
+                    call.id,
+                    millis(to - from)
+                ));
+            }
+        }
+    }
+    verdict.wrong.extend(evidence.outcome.iter().filter(|line| line.starts_with("hung ")).cloned());
+    verdict
+}
+
+/// When a call was over, for its process may have been killed; `u64::MAX` if it never was.
+fn gone(evidence: &Evidence, call: &Call) -> u64 {
+    if let Some((at, _)) = call.left {
+        return at;
+    }
+    let deaths = evidence.faults.iter().filter(|fault| {
+        fault.kind == Kind::WorkerKilled && fault.worker == Some(call.worker) && fault.from >= call.want
+    });
+    deaths.map(|death| death.from).min().unwrap_or(u64::MAX)
+}
+
+fn last_uses(evidence: &Evidence) -> Vec<(&str, u64)> {
+    bodies(evidence)
+        .into_iter()
+        .map(|(key, bodies)| (key, bodies.iter().map(|(_, body)| body.last_sign).max().unwrap_or(0)))
+        .collect()
+}
+
+/// R6: when a holder was killed, somebody who waited and could, has entered a lease and a second later.
+pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
+    let mut verdict = Verdict::new("R6 freed after a death");
+    let bodies = bodies(evidence);
+    for death in evidence.faults.iter().filter(|fault| fault.kind == Kind::WorkerKilled) {
+        let dead = evidence.calls.iter().filter_map(|call| Some((call, call.body.as_ref()?))).filter(|(call, body)| {
+            death.worker == Some(call.worker) && call.left.is_none() && body.begin <= death.from && !body.ended
+                && death.from - body.last_sign < SECOND
+        });
+        for (call, body) in dead {
+            let until = death.from + call.wish.lease * MILLI + SECOND;
+            let waits = evidence.calls.iter().find(|other| {
+                let to = gone(evidence, other);
+                let undisturbed = !evidence.faults.iter().any(|fault| fault.concerns(other.worker) && fault.touches(death.from, until));
+                other.wish.key == call.wish.key && other.wish.queues && other.want < death.from && to > until && undisturbed
+            });
+            let Some(waits) = waits else {
+                verdict.excused += 1;
+                continue;
+            };
+            verdict.checked += 1;
+            let entered = bodies
+                .get(call.wish.key.as_str())
+                .is_some_and(|bodies| bodies.iter().any(|(_, next)| next.begin > body.begin && next.begin <= until));
+            if !entered {
+                verdict.wrong.push(format!(
+                    "{}: {} was killed at {} and nobody had entered by {until}, though {} waited",
+                    call.wish.key, call.id, death.from, waits.id
+                ));
+            }
+        }
+    }
+    verdict
+}
+
+/// R8: no lock, ticket or queue is left, and nothing stays for ever.
+pub(super) fn nothing_is_left(evidence: &Evidence) -> Verdict {
+    let mut verdict = Verdict::new("R8 nothing is left");
+    verdict.checked = 1;
+    verdict.wrong.extend(evidence.outcome.iter().filter(|line| !line.starts_with("hung ")).cloned());
+    verdict
+}

@@ -1,0 +1,52 @@
+//! First come, first served.
+
+use std::collections::HashMap;
+
+use super::{SECOND, Verdict, bodies, stalled};
+use crate::chaos::evidence::Evidence;
+
+/// R4: who arrived first enters first, unless something that costs places happened to the one that was overtaken.
+///
+/// A call that never entered is no matter here: its ticket is unknown.
+pub(super) fn first_come_first_served(evidence: &Evidence) -> Verdict {
+    let mut verdict = Verdict::new("R4 first come, first served");
+    let mut places: HashMap<&str, (usize, u64)> = HashMap::new();
+    for (place, (at, _, ticket)) in evidence.arrivals.iter().enumerate() {
+        places.entry(ticket).or_insert((place, *at));
+    }
+    for (key, bodies) in bodies(evidence) {
+        let arrived: Vec<_> = bodies
+            .into_iter()
+            .filter_map(|(call, body)| Some((call, body, *places.get(body.owner.as_str())?)))
+            .collect();
+        let mut last = 0;
+        for (index, (call, body, (place, at))) in arrived.iter().enumerate() {
+            verdict.checked += 1;
+            if *place >= last {
+                last = *place;
+                continue;
+            }
+            // the first that overtook it: the shortest time in which something could have cost it its place
+            let overtook = arrived
+                .iter()
+                .take(index)
+                .find(|(_, other, (later, _))| other.begin >= *at && later > place);
+            let Some((other, entered, _)) = overtook else { continue };
+            // an ask that was answered before the fault keeps the place for a while
+            let (from, to) = (at.saturating_sub(SECOND), entered.begin);
+            let cost = evidence
+                .faults
+                .iter()
+                .any(|fault| fault.kind.costs_places() && fault.concerns(call.worker) && fault.touches(from, to));
+            if cost || stalled(evidence, call.worker, from, to) {
+                verdict.excused += 1;
+            } else {
+                verdict.wrong.push(format!(
+                    "{key}: {} entered at {} before {}, which had arrived before it and entered at {}",
+                    other.id, entered.begin, call.id, body.begin
+                ));
+            }
+        }
+    }
+    verdict
+}

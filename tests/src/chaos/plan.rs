@@ -1,0 +1,268 @@
+//! The schedule of faults, from a seed. The seed fixes what is done and when, not how the machine interleaves it.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `kill -9` of a worker, which starts anew.
+    WorkerKilled,
+    /// A worker stands still for less than its leases.
+    WorkerPausedShort,
+    /// A worker stands still for longer than its leases.
+    WorkerPausedLong,
+    /// A worker's connections end with a reset; new ones are let in.
+    Cut,
+    /// A worker's connections end, and new ones are refused.
+    Refused,
+    /// Nothing passes between a worker and the server, and nobody is told.
+    BlackHole,
+    /// What a worker sends is lost; what the server says passes.
+    RequestsLost,
+    /// What the server says to a worker is lost; what it sends passes.
+    RepliesLost,
+    /// What a worker sends arrives when the fault is over.
+    RequestsLate,
+    /// What the server says to a worker arrives when the fault is over.
+    RepliesLate,
+    /// Each direction takes up to 200 ms.
+    Latency,
+    /// Each direction is slow, and then what the worker sends is lost.
+    SlowThenSilent,
+    /// The reply to one script is lost with its connection.
+    OneReplyLost,
+    /// One script is lost with its connection.
+    OneRequestLost,
+    /// Announcements to a worker are lost.
+    AnnouncementsLost,
+    /// `kill -9` of the server, which restarts with its data.
+    ServerRestarted,
+    /// `kill -9` of the server, which restarts with nothing.
+    ServerRestartedEmpty,
+    /// The server stands still.
+    ServerPaused,
+    /// `CLIENT KILL` of all connections that have no subscription.
+    ClientsKilled,
+    /// `CLIENT KILL` of all connections that have one.
+    SubscribersKilled,
+    /// `SCRIPT FLUSH`.
+    ScriptsFlushed,
+    /// `CLIENT PAUSE`.
+    ClientsPaused,
+    /// The server is full and evicts nothing.
+    ServerFull,
+    /// `FLUSHALL`.
+    DataFlushed,
+}
+
+/// Faults of one worker or its network.
+pub const OF_WORKERS: [Kind; 15] = [
+    Kind::WorkerKilled,
+    Kind::WorkerPausedShort,
+    Kind::WorkerPausedLong,
+    Kind::Cut,
+    Kind::Refused,
+    Kind::BlackHole,
+    Kind::RequestsLost,
+    Kind::RepliesLost,
+    Kind::RequestsLate,
+    Kind::RepliesLate,
+    Kind::Latency,
+    Kind::SlowThenSilent,
+    Kind::OneReplyLost,
+    Kind::OneRequestLost,
+    Kind::AnnouncementsLost,
+];
+
+/// Faults of the server.
+pub const OF_THE_SERVER: [Kind; 9] = [
+    Kind::ServerRestarted,
+    Kind::ServerRestartedEmpty,
+    Kind::ServerPaused,
+    Kind::ClientsKilled,
+    Kind::SubscribersKilled,
+    Kind::ScriptsFlushed,
+    Kind::ClientsPaused,
+    Kind::ServerFull,
+    Kind::DataFlushed,
+];
+
+/// What this topology, or this machine, has no fault for, and why. Shown in every report.
+pub const SKIPPED: [(&str, &str); 2] = [
+    (
+        "server clock steps",
+        "no clock of its own for one process here",
+    ),
+    (
+        "partitions by network namespaces",
+        "the proxy stands in for them",
+    ),
+];
+
+impl Kind {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        OF_WORKERS.into_iter().chain(OF_THE_SERVER)
+    }
+
+    /// Its name, as reports and files have it.
+    #[must_use]
+    pub fn name(self) -> String {
+        format!("{self:?}")
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::all().find(|kind| kind.name() == name)
+    }
+
+    /// The lock was forgotten: for one lease the old holder and a new one may run side by side.
+    #[must_use]
+    pub fn loses_data(self) -> bool {
+        matches!(self, Self::ServerRestartedEmpty | Self::DataFlushed)
+    }
+
+    /// A living waiter may lose its place: its asks can't be answered, or its ticket is gone.
+    #[must_use]
+    pub fn costs_places(self) -> bool {
+        !matches!(
+            self,
+            Self::ClientsKilled
+                | Self::SubscribersKilled
+                | Self::ScriptsFlushed
+                | Self::AnnouncementsLost
+                | Self::Cut
+        )
+    }
+
+    /// How long it lasts, in milliseconds: from, to.
+    fn length(self) -> (u64, u64) {
+        match self {
+            Self::Cut
+            | Self::ClientsKilled
+            | Self::SubscribersKilled
+            | Self::ScriptsFlushed
+            | Self::DataFlushed => (0, 1),
+            Self::WorkerPausedShort => (100, 450),
+            Self::WorkerPausedLong => (2_100, 3_000),
+            Self::OneReplyLost | Self::OneRequestLost => (1_000, 1_500),
+            Self::WorkerKilled | Self::ClientsPaused | Self::ServerFull => (200, 700),
+            Self::ServerRestarted | Self::ServerRestartedEmpty => (0, 800),
+            Self::ServerPaused => (100, 2_000),
+            Self::Latency | Self::AnnouncementsLost => (500, 1_500),
+            Self::SlowThenSilent => (1_500, 3_000),
+            Self::Refused
+            | Self::BlackHole
+            | Self::RequestsLost
+            | Self::RepliesLost
+            | Self::RequestsLate
+            | Self::RepliesLate => (200, 2_500),
+        }
+    }
+}
+
+/// A fault to come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// How long after the start.
+    pub at: Duration,
+    /// What.
+    pub kind: Kind,
+    /// Which worker; `None`: the server.
+    pub worker: Option<usize>,
+    /// How long.
+    pub length: Duration,
+    /// A number for choices within the fault.
+    pub choice: u64,
+}
+
+impl Planned {
+    /// A line for people.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let target = self
+            .worker
+            .map_or_else(|| "server".to_owned(), |worker| format!("worker {worker}"));
+        format!(
+            "{:>9.3} s  {:<20} {target:<9} {:>5} ms",
+            self.at.as_secs_f64(),
+            self.kind.name(),
+            self.length.as_millis()
+        )
+    }
+}
+
+/// Two lists, for the workers and for the server, each in order and without overlaps; the last fifth of the time is quiet.
+///
+/// Every kind comes once before any comes twice.
+#[must_use]
+pub fn plan(seed: u64, time: Duration, workers: usize) -> (Vec<Planned>, Vec<Planned>) {
+    let mut random = StdRng::seed_from_u64(seed);
+    let until = time.mul_f64(0.8);
+    let of_workers = lane(&mut random, &OF_WORKERS, until, 250, |random| {
+        Some(random.random_range(0..workers))
+    });
+    let of_the_server = lane(&mut random, &OF_THE_SERVER, until, 1_200, |_| None);
+    (of_workers, of_the_server)
+}
+
+fn lane(
+    random: &mut StdRng,
+    kinds: &[Kind],
+    until: Duration,
+    pause: u64,
+    mut target: impl FnMut(&mut StdRng) -> Option<usize>,
+) -> Vec<Planned> {
+    let mut at = Duration::from_millis(500);
+    let mut planned = Vec::new();
+    loop {
+        let mut round = kinds.to_vec();
+        round.shuffle(random);
+        for kind in round {
+            let (from, to) = kind.length();
+            let length = Duration::from_millis(random.random_range(from..to));
+            if at + length > until {
+                return planned;
+            }
+            planned.push(Planned {
+                at,
+                kind,
+                worker: target(random),
+                length,
+                choice: random.random(),
+            });
+            at += length + Duration::from_millis(random.random_range(pause / 2..pause * 3 / 2));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_fixes_the_plan_and_its_end_is_quiet() {
+        let time = Duration::from_secs(120);
+        let (workers, server) = plan(7, time, 4);
+        assert_eq!((workers.clone(), server.clone()), plan(7, time, 4));
+        assert_ne!(workers, plan(8, time, 4).0);
+        for lane in [&workers, &server] {
+            assert!(lane.is_sorted_by_key(|fault| fault.at));
+            for pair in lane.windows(2) {
+                assert!(pair[0].at + pair[0].length < pair[1].at);
+            }
+            let last = lane.last().unwrap();
+            assert!(last.at + last.length <= time.mul_f64(0.8));
+        }
+        for kind in Kind::all() {
+            assert_eq!(Kind::named(&kind.name()), Some(kind));
+            let lanes = workers.iter().chain(&server);
+            assert!(lanes.filter(|fault| fault.kind == kind).count() >= 3, "{kind:?}");
+        }
+    }
+}
