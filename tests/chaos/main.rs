@@ -7,7 +7,8 @@ fn chaos(arguments: &[&str]) -> (bool, String) {
         .args(arguments)
         .output()
         .expect("the program was built with this test");
-    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     (output.status.success(), text.concat())
 }
 
@@ -15,4 +16,39 @@ fn chaos(arguments: &[&str]) -> (bool, String) {
 fn promises_hold_under_a_short_schedule_of_faults() {
     let (held, report) = chaos(&["--topology", "standalone", "--seconds", "30", "--seed", "1"]);
     assert!(held, "{report}");
+}
+
+/// The counter-proof: the same work without locks overlaps and loses updates, and the same judge sees it.
+#[test]
+fn without_locks_the_judge_finds_overlaps() {
+    let (found, report) = chaos(&["--unlocked", "--seconds", "3", "--seed", "1"]);
+    assert!(found, "{report}");
+    assert!(report.contains("control run: "), "{report}");
+}
+
+#[test]
+fn bad_arguments_get_one_clear_sentence() {
+    for (arguments, sentence) in [
+        (
+            &["--topology", "moon"][..],
+            "there is no topology moon yet; give --topology standalone",
+        ),
+        (
+            &["--minutes", "soon"],
+            "--minutes soon: give a number such as 0.5",
+        ),
+        (&["--seed"], "--seed needs a value"),
+        (
+            &["--workers", "1"],
+            "--workers 1: give a number from 2 to 16",
+        ),
+        (&["--hours"], "unknown argument --hours"),
+        (&["--replay", "no-such-folder"], "no-such-folder/run.txt"),
+    ] {
+        let (accepted, text) = chaos(arguments);
+        assert!(
+            !accepted && text.contains(sentence),
+            "{arguments:?}: {text}"
+        );
+    }
 }

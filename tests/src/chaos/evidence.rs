@@ -165,10 +165,14 @@ impl Evidence {
             ..Self::default()
         };
         evidence.faults.sort_by_key(|fault| fault.from);
-        let files = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        let files =
+            std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         for file in files.flatten() {
             let name = file.file_name().to_string_lossy().into_owned();
-            let Some(process) = name.strip_prefix("worker-").and_then(|rest| rest.strip_suffix(".txt")) else {
+            let Some(process) = name
+                .strip_prefix("worker-")
+                .and_then(|rest| rest.strip_suffix(".txt"))
+            else {
                 continue;
             };
             let worker = process
@@ -186,12 +190,22 @@ impl Evidence {
     fn read_journal(&mut self, process: &str, worker: usize, text: &str) -> Result<(), String> {
         let mut calls: HashMap<String, Call> = HashMap::new();
         // a line that was being written when the process was killed
-        let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or(""));
+        let whole = text
+            .rfind('\n')
+            .map_or("", |end| text.get(..end).unwrap_or(""));
         for line in whole.lines() {
             let wrong = || format!("worker-{process}.txt: not a line of a journal here: {line}");
-            let Entry { at, call: name, what } = Entry::parse(line).ok_or_else(wrong)?;
+            let Entry {
+                at,
+                call: name,
+                what,
+            } = Entry::parse(line).ok_or_else(wrong)?;
             if let What::Stall { from } = what {
-                self.stalls.push(Stall { worker, from, to: at });
+                self.stalls.push(Stall {
+                    worker,
+                    from,
+                    to: at,
+                });
                 continue;
             }
             let id = format!("{process}/{name}");
@@ -247,7 +261,15 @@ impl Call {
             // a body that is dropped does nothing any more
             (What::Cut, _) => {}
             (What::Left { how }, _) => self.left = Some((at, how)),
-            (What::Want(_) | What::Stall { .. } | What::Begin { .. } | What::Poll { .. } | What::Long { .. } | What::End, _) => {
+            (
+                What::Want(_)
+                | What::Stall { .. }
+                | What::Begin { .. }
+                | What::Poll { .. }
+                | What::Long { .. }
+                | What::End,
+                _,
+            ) => {
                 return None;
             }
         }
@@ -257,7 +279,9 @@ impl Call {
     /// It ended without an error, its own included.
     #[must_use]
     pub fn went_well(&self) -> bool {
-        self.left.as_ref().is_some_and(|(_, how)| how == "ok" || how == "early")
+        self.left
+            .as_ref()
+            .is_some_and(|(_, how)| how == "ok" || how == "early")
     }
 }
 
@@ -283,7 +307,10 @@ impl Run {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let fields: HashMap<_, _> = text.lines().filter_map(|line| line.split_once(' ')).collect();
+        let fields: HashMap<_, _> = text
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .collect();
         let number = |name| fields.get(name)?.parse::<u64>().ok();
         Some(Self {
             seed: number("seed")?,
@@ -303,7 +330,9 @@ impl Fault {
     /// A line of `faults.txt`, with its end.
     #[must_use]
     pub fn line(&self) -> String {
-        let worker = self.worker.map_or_else(|| "-".to_owned(), |worker| worker.to_string());
+        let worker = self
+            .worker
+            .map_or_else(|| "-".to_owned(), |worker| worker.to_string());
         format!("{} {} {} {worker}\n", self.from, self.to, self.kind.name())
     }
 }
@@ -342,11 +371,18 @@ fn deed(line: &str) -> Option<Deed> {
 fn text(folder: &Path, name: &str) -> Result<String, String> {
     let path = folder.join(name);
     std::fs::read_to_string(&path).map_err(|error| {
-        format!("{}: {error}; a run's folder has the files run.txt, faults.txt and more", path.display())
+        format!(
+            "{}: {error}; a run's folder has the files run.txt, faults.txt and more",
+            path.display()
+        )
     })
 }
 
-fn lines<T>(folder: &Path, name: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, String> {
+fn lines<T>(
+    folder: &Path,
+    name: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> Result<Vec<T>, String> {
     text(folder, name)?
         .lines()
         .map(|line| parse(line).ok_or_else(|| format!("{name}: not a line of ours: {line}")))
@@ -367,7 +403,14 @@ mod tests {
         let mut evidence = Evidence::default();
         evidence.read_journal("1.0", 1, &text).unwrap();
         evidence.calls.sort_by_key(|call| call.want);
-        assert_eq!(evidence.stalls, [Stall { worker: 1, from: 52, to: 60 }]);
+        assert_eq!(
+            evidence.stalls,
+            [Stall {
+                worker: 1,
+                from: 52,
+                to: 60
+            }]
+        );
         let [first, second] = &evidence.calls[..] else {
             panic!("{:?}", evidence.calls)
         };
@@ -381,9 +424,19 @@ mod tests {
 
     #[test]
     fn the_other_lines_come_back() {
-        let run = Run { seed: 3, workers: 4, locked: true, ..Run::default() };
+        let run = Run {
+            seed: 3,
+            workers: 4,
+            locked: true,
+            ..Run::default()
+        };
         assert_eq!(Run::parse(&run.text()), Some(run));
-        let seen = Fault { from: 3, to: 9, kind: Kind::DataFlushed, worker: None };
+        let seen = Fault {
+            from: 3,
+            to: 9,
+            kind: Kind::DataFlushed,
+            worker: None,
+        };
         assert_eq!(fault(seen.line().trim_end()), Some(seen));
         assert!(deed("chaos:1 7 1.0/c1 w 0 3").is_some_and(|deed| deed.write && !deed.accepted));
     }

@@ -262,7 +262,10 @@ mod tests {
         for kind in Kind::all() {
             assert_eq!(Kind::named(&kind.name()), Some(kind));
             let lanes = workers.iter().chain(&server);
-            assert!(lanes.filter(|fault| fault.kind == kind).count() >= 3, "{kind:?}");
+            assert!(
+                lanes.filter(|fault| fault.kind == kind).count() >= 3,
+                "{kind:?}"
+            );
         }
     }
 }

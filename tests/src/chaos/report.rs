@@ -32,7 +32,10 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
         *faults.entry(fault.kind).or_default() += 1;
     }
     writeln!(page, "\nfaults: {}", evidence.faults.len())?;
-    let cells: Vec<_> = faults.iter().map(|(kind, count)| format!("{:<21}{count:>4}", kind.name())).collect();
+    let cells: Vec<_> = faults
+        .iter()
+        .map(|(kind, count)| format!("{:<21}{count:>4}", kind.name()))
+        .collect();
     for row in cells.chunks(3) {
         writeln!(page, "  {}", row.join("    "))?;
     }
@@ -40,20 +43,43 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
         writeln!(page, "  skipped: {what} ({why})")?;
     }
 
-    let bodies = evidence.calls.iter().filter(|call| call.body.is_some()).count();
-    writeln!(page, "\ncalls: {}, sections: {bodies}", evidence.calls.len())?;
+    let bodies = evidence
+        .calls
+        .iter()
+        .filter(|call| call.body.is_some())
+        .count();
+    writeln!(
+        page,
+        "\ncalls: {}, sections: {bodies}",
+        evidence.calls.len()
+    )?;
     let mut ways: HashMap<&str, usize> = HashMap::new();
     for call in &evidence.calls {
-        *ways.entry(call.left.as_ref().map_or("killed", |(_, how)| how)).or_default() += 1;
+        *ways
+            .entry(call.left.as_ref().map_or("killed", |(_, how)| how))
+            .or_default() += 1;
     }
     let mut ways: Vec<_> = ways.into_iter().collect();
     ways.sort_by_key(|(how, count)| (usize::MAX - count, *how));
-    let ways: Vec<_> = ways.iter().map(|(how, count)| format!("{how} {count}")).collect();
+    let ways: Vec<_> = ways
+        .iter()
+        .map(|(how, count)| format!("{how} {count}"))
+        .collect();
     writeln!(page, "  ended: {}", ways.join(", "))?;
-    let accepted = evidence.store.iter().filter(|deed| deed.accepted && deed.write).count();
+    let accepted = evidence
+        .store
+        .iter()
+        .filter(|deed| deed.accepted && deed.write)
+        .count();
     let refused = evidence.store.iter().filter(|deed| !deed.accepted).count();
-    writeln!(page, "  guarded store: {accepted} writes accepted, {refused} stale reads and writes refused")?;
-    let within = overlaps(evidence).iter().filter(|overlap| overlap.within_a_poll).count();
+    writeln!(
+        page,
+        "  guarded store: {accepted} writes accepted, {refused} stale reads and writes refused"
+    )?;
+    let within = overlaps(evidence)
+        .iter()
+        .filter(|overlap| overlap.within_a_poll)
+        .count();
     writeln!(
         page,
         "  overlaps: {} seen, {within} of them within the last poll of a process that stood still; stalls of the machine: {}",
@@ -61,14 +87,31 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
         evidence.stalls.len()
     )?;
     for (name, during) in [("during faults", true), ("after and between faults", false)] {
-        let mut idle: Vec<_> =
-            hand_overs(evidence).iter().filter(|turn| turn.during_a_fault == during).map(|turn| turn.idle).collect();
+        let mut idle: Vec<_> = hand_overs(evidence)
+            .iter()
+            .filter(|turn| turn.during_a_fault == during)
+            .map(|turn| turn.idle)
+            .collect();
         idle.sort_unstable();
-        let at = |percent: usize| idle.get(idle.len() * percent / 100).or(idle.last()).map_or(0, |idle| idle / 1_000);
-        writeln!(page, "  hand-overs {name}: {}, p50 {} us, p99 {} us", idle.len(), at(50), at(99))?;
+        let at = |percent: usize| {
+            idle.get(idle.len() * percent / 100)
+                .or(idle.last())
+                .map_or(0, |idle| idle / 1_000)
+        };
+        writeln!(
+            page,
+            "  hand-overs {name}: {}, p50 {} us, p99 {} us",
+            idle.len(),
+            at(50),
+            at(99)
+        )?;
     }
 
-    writeln!(page, "\n{:<36}{:>9}{:>9}{:>7}", "promise", "checked", "excused", "wrong")?;
+    writeln!(
+        page,
+        "\n{:<36}{:>9}{:>9}{:>7}",
+        "promise", "checked", "excused", "wrong"
+    )?;
     for verdict in verdicts {
         writeln!(
             page,

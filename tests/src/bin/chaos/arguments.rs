@@ -36,21 +36,30 @@ pub(crate) fn read(words: &[String]) -> Result<Task, String> {
     let mut folder = None;
     let mut words = words.iter();
     while let Some(name) = words.next() {
-        let mut value = || words.next().ok_or_else(|| format!("{name} needs a value; {USAGE}"));
+        let mut value = || {
+            words
+                .next()
+                .ok_or_else(|| format!("{name} needs a value; {USAGE}"))
+        };
         match name.as_str() {
             "--unlocked" => locked = false,
             "--keep" => keep = true,
             "--topology" => {
                 let topology = value()?;
                 if topology != "standalone" {
-                    return Err(format!("there is no topology {topology} yet; give --topology standalone"));
+                    return Err(format!(
+                        "there is no topology {topology} yet; give --topology standalone"
+                    ));
                 }
             }
             "--minutes" => time = Duration::from_secs_f64(number(name, value()?)? * 60.0),
             "--seconds" => time = Duration::from_secs_f64(number(name, value()?)?),
             "--seed" => {
                 let text = value()?;
-                seed = Some(text.parse().map_err(|error| format!("--seed {text}: {error}; give a whole number"))?);
+                seed = Some(
+                    text.parse()
+                        .map_err(|error| format!("--seed {text}: {error}; give a whole number"))?,
+                );
             }
             "--workers" => {
                 let text = value()?;
@@ -70,7 +79,14 @@ pub(crate) fn read(words: &[String]) -> Result<Task, String> {
     let folder = folder.unwrap_or_else(|| {
         std::env::temp_dir().join(format!("lock-chaos-{seed}-{}", std::process::id()))
     });
-    Ok(Task::Run(Arguments { time, seed, workers, locked, folder, keep }))
+    Ok(Task::Run(Arguments {
+        time,
+        seed,
+        workers,
+        locked,
+        folder,
+        keep,
+    }))
 }
 
 fn number(name: &str, text: &str) -> Result<f64, String> {

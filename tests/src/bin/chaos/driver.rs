@@ -16,7 +16,9 @@ use crate::worker::Setup;
 const TASKS: u64 = 3;
 
 pub(crate) fn run(arguments: &Arguments) {
-    let Arguments { time, seed, folder, .. } = arguments;
+    let Arguments {
+        time, seed, folder, ..
+    } = arguments;
     let write = |name: &str, text: String| {
         std::fs::write(folder.join(name), text).expect("the run's folder is writable");
     };
@@ -61,7 +63,11 @@ pub(crate) fn run(arguments: &Arguments) {
         }
         let (record, server) = (&record, &mut server);
         let of_the_server = &of_the_server;
-        scope.spawn(move || lane(of_the_server, start, record, |planned| disturb_server(server, planned)));
+        scope.spawn(move || {
+            lane(of_the_server, start, record, |planned| {
+                disturb_server(server, planned)
+            })
+        });
         lane(&of_workers, start, record, |planned| {
             let worker = planned.worker.and_then(|number| workers.get_mut(number));
             disturb(worker.expect("planned for a worker that is there"), planned)
@@ -70,7 +76,10 @@ pub(crate) fn run(arguments: &Arguments) {
     run.healed = now();
     timing::block((start + *time).saturating_duration_since(Instant::now()));
     run.stopped = now();
-    let mut outcome: Vec<String> = workers.iter_mut().filter_map(|worker| worker.end(timing::patience())).collect();
+    let mut outcome: Vec<String> = workers
+        .iter_mut()
+        .filter_map(|worker| worker.end(timing::patience()))
+        .collect();
     lookout.end();
     outcome.extend(left_behind(&server));
     outcome.push(String::new());
@@ -90,7 +99,10 @@ fn left_behind(server: &RedisServer) -> Vec<String> {
         timing::block(Duration::from_millis(5));
         left = tidy::left_behind(&raw);
     }
-    let mut wrong: Vec<_> = left.iter().map(|key| format!("left behind: {key}")).collect();
+    let mut wrong: Vec<_> = left
+        .iter()
+        .map(|key| format!("left behind: {key}"))
+        .collect();
     for key in raw.keys("lib_*") {
         let left: i64 = raw.run(&["PTTL", &key]);
         if left == -1 || left > 3_601_000 {

@@ -28,13 +28,19 @@ impl Lookout {
             let mut known = HashSet::new();
             while !stopped.load(Ordering::Relaxed) {
                 // the server may be down; its end ends this call
-                let _ended = follow(&address, timing::moment(), || stopped.load(Ordering::Relaxed), |seen: &Seen| {
-                    for (key, ticket) in wire::arrivals(std::slice::from_ref(seen)) {
-                        if known.insert(ticket.clone()) {
-                            writeln!(file, "{} {key} {ticket}", now()).expect("the disk is not full");
+                let _ended = follow(
+                    &address,
+                    timing::moment(),
+                    || stopped.load(Ordering::Relaxed),
+                    |seen: &Seen| {
+                        for (key, ticket) in wire::arrivals(std::slice::from_ref(seen)) {
+                            if known.insert(ticket.clone()) {
+                                writeln!(file, "{} {key} {ticket}", now())
+                                    .expect("the disk is not full");
+                            }
                         }
-                    }
-                });
+                    },
+                );
                 timing::block(Duration::from_millis(2));
             }
         });

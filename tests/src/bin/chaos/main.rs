@@ -35,7 +35,10 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> ExitCode {
     let folder = &arguments.folder;
     if let Err(error) = std::fs::create_dir_all(folder) {
-        complain(&format!("run-chaos: {}: {error}; name another with --folder", folder.display()));
+        complain(&format!(
+            "run-chaos: {}: {error}; name another with --folder",
+            folder.display()
+        ));
         return ExitCode::from(2);
     }
     driver::run(arguments);
@@ -66,17 +69,35 @@ fn verdict_on(folder: &Path) -> ExitCode {
     let wrong: usize = verdicts.iter().map(|verdict| verdict.wrong.len()).sum();
     if !evidence.run.locked {
         let found = overlaps(&evidence).len();
-        let lost = verdicts.iter().any(|verdict| {
-            verdict.promise.starts_with("R2") && !verdict.wrong.is_empty()
-        });
-        say(&format!("control run: {found} overlaps, updates {}", if lost { "lost" } else { "all kept" }));
-        return if found > 0 && lost { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        let lost = verdicts
+            .iter()
+            .any(|verdict| verdict.promise.starts_with("R2") && !verdict.wrong.is_empty());
+        say(&format!(
+            "control run: {found} overlaps, updates {}",
+            if lost { "lost" } else { "all kept" }
+        ));
+        return if found > 0 && lost {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        };
     }
-    say(if wrong == 0 { "all promises held" } else { "PROMISES BROKEN" });
-    if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    say(if wrong == 0 {
+        "all promises held"
+    } else {
+        "PROMISES BROKEN"
+    });
+    if wrong == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
-#[expect(clippy::print_stdout, reason = "the report is what this program is for")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the report is what this program is for"
+)]
 fn say(text: &str) {
     println!("{text}");
 }

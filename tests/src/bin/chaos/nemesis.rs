@@ -23,7 +23,9 @@ pub(crate) struct Record(Mutex<File>);
 
 impl Record {
     pub(crate) fn create(path: &Path) -> Self {
-        Self(Mutex::new(File::create(path).expect("the run's folder is writable")))
+        Self(Mutex::new(
+            File::create(path).expect("the run's folder is writable"),
+        ))
     }
 
     fn write(&self, fault: &Fault) {
@@ -46,10 +48,18 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn start(number: usize, server: &RedisServer, mut setup: Setup, folder: &Path) -> Self {
+    pub(crate) fn start(
+        number: usize,
+        server: &RedisServer,
+        mut setup: Setup,
+        folder: &Path,
+    ) -> Self {
         let proxy = Proxy::before(&server.address());
         setup.url = server.url_at(&proxy.address());
-        setup.seed = setup.seed.wrapping_mul(31).wrapping_add(u64::try_from(number).unwrap_or(0) * 1_000_003);
+        setup.seed = setup
+            .seed
+            .wrapping_mul(31)
+            .wrapping_add(u64::try_from(number).unwrap_or(0) * 1_000_003);
         let mut worker = Self {
             number,
             life: 0,
@@ -74,7 +84,10 @@ impl Worker {
         while self.child.runs() {
             if start.elapsed() > limit {
                 self.child.kill();
-                return Some(format!("hung worker {}: not all calls came to an end within {limit:?}", self.number));
+                return Some(format!(
+                    "hung worker {}: not all calls came to an end within {limit:?}",
+                    self.number
+                ));
             }
             timing::block(Duration::from_millis(5));
         }
@@ -89,13 +102,20 @@ fn launch(setup: &mut Setup, folder: &Path, number: usize, life: u64) -> Child {
     setup.seed = setup.seed.wrapping_add(1_000 * life);
     let program = std::env::current_exe().expect("the program knows where it is");
     let mut command = Command::new(program);
-    command.arg("worker").arg(serde_json::to_string(setup).expect("plain data"));
+    command
+        .arg("worker")
+        .arg(serde_json::to_string(setup).expect("plain data"));
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     Child::start(command).expect("the program starts itself")
 }
 
 /// Waits for the fault's time, does it, writes it down; one after the other.
-pub(crate) fn lane(plan: &[Planned], start: Instant, record: &Record, mut act: impl FnMut(&Planned) -> Option<(u64, u64)>) {
+pub(crate) fn lane(
+    plan: &[Planned],
+    start: Instant,
+    record: &Record,
+    mut act: impl FnMut(&Planned) -> Option<(u64, u64)>,
+) {
     for planned in plan {
         timing::block((start + planned.at).saturating_duration_since(Instant::now()));
         if let Some((from, to)) = act(planned) {
@@ -166,7 +186,9 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
             timing::block(planned.length * 2 / 3);
         }
         Kind::OneReplyLost | Kind::OneRequestLost => {
-            let prey = usize::try_from(planned.choice % 4).ok().and_then(|n| PREY.get(n));
+            let prey = usize::try_from(planned.choice % 4)
+                .ok()
+                .and_then(|n| PREY.get(n));
             let matches = move |request: &tests::fault::Request| Verb::of(request).as_ref() == prey;
             let trap = if planned.kind == Kind::OneReplyLost {
                 proxy.swallow_reply(matches, Some(Close::Reset))
@@ -220,7 +242,9 @@ pub(crate) fn disturb_server(server: &mut RedisServer, planned: &Planned) -> Opt
         }
         Kind::ClientsKilled => kill_clients(&server.raw()),
         Kind::SubscribersKilled => {
-            server.raw().run::<u64>(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+            server
+                .raw()
+                .run::<u64>(&["CLIENT", "KILL", "TYPE", "pubsub"]);
         }
         Kind::ScriptsFlushed => server.raw().run(&["SCRIPT", "FLUSH"]),
         Kind::ClientsPaused => {
@@ -258,7 +282,10 @@ fn kill_clients(raw: &Raw) {
     let own: u64 = raw.run(&["CLIENT", "ID"]);
     let list: String = raw.run(&["CLIENT", "LIST", "TYPE", "normal"]);
     for line in list.lines() {
-        let fields: BTreeMap<_, _> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
+        let fields: BTreeMap<_, _> = line
+            .split(' ')
+            .filter_map(|field| field.split_once('='))
+            .collect();
         let Some(id) = fields.get("id") else { continue };
         if fields.get("cmd") != Some(&"monitor") && *id != own.to_string() {
             // it may have gone by itself

@@ -38,7 +38,8 @@ const KEYS: u64 = 3;
 const LONG_POLL: u64 = 2_000_000;
 
 pub(crate) fn main(setup: &str) {
-    let setup: Setup = serde_json::from_str(setup).expect("the setup is JSON, as the driver writes it");
+    let setup: Setup =
+        serde_json::from_str(setup).expect("the setup is JSON, as the driver writes it");
     // the panics of bodies are meant
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string();
@@ -69,7 +70,10 @@ async fn work(setup: Setup, stopped: watch::Receiver<bool>) {
         .grace(timing::grace())
         .build()
         .expect("the URL is the kit's");
-    manager.clone().install().expect("it is the first of this process");
+    manager
+        .clone()
+        .install()
+        .expect("it is the first of this process");
     let house = Arc::new(House {
         journal: Journal::open(&setup.journal),
         witness: Witness::connect(&setup.register).await,
@@ -160,7 +164,12 @@ async fn in_turn(key: u64, lease: Duration, call: Call) -> Result<(), Trouble> {
 }
 
 #[distributed_lock(key = "chaos:<key>", lease = lease, mode = "queue", wait = wait)]
-async fn in_turn_soon(key: u64, lease: Duration, wait: Duration, call: Call) -> Result<(), Trouble> {
+async fn in_turn_soon(
+    key: u64,
+    lease: Duration,
+    wait: Duration,
+    call: Call,
+) -> Result<(), Trouble> {
     call.body(lockruntime::current()).await
 }
 
@@ -241,7 +250,10 @@ impl House {
 
 /// The variant's name.
 fn name_of(error: &LockError) -> String {
-    format!("{error:?}").chars().take_while(char::is_ascii_alphanumeric).collect()
+    format!("{error:?}")
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect()
 }
 
 impl Call {
@@ -255,7 +267,9 @@ impl Call {
             body: Box::pin(self.inner(token)),
             house,
             name,
-            deadline: hold.as_ref().map_or(u64::MAX, |hold| now() + nanos(hold.remaining())),
+            deadline: hold
+                .as_ref()
+                .map_or(u64::MAX, |hold| now() + nanos(hold.remaining())),
             hold,
             begin: Some((token, owner)),
             ended: false,
@@ -320,23 +334,36 @@ impl<F: Future> Future for Watched<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let from = now();
-        let left = self.hold.as_ref().map_or(u64::MAX / 2, |hold| nanos(hold.remaining()));
+        let left = self
+            .hold
+            .as_ref()
+            .map_or(u64::MAX / 2, |hold| nanos(hold.remaining()));
         // a lock that is known to be lost has nothing left, whatever its deadline was
-        let late = if left == 0 { from.saturating_sub(self.deadline).div_ceil(1_000) } else { 0 };
+        let late = if left == 0 {
+            from.saturating_sub(self.deadline).div_ceil(1_000)
+        } else {
+            0
+        };
         if left > 0 {
             self.deadline = from + left;
         }
         if let Some((token, owner)) = self.begin.take() {
-            self.house.journal.note_at(from, &self.name, What::Begin { token, owner });
+            self.house
+                .journal
+                .note_at(from, &self.name, What::Begin { token, owner });
         }
-        self.house.journal.note_at(from, &self.name, What::Poll { late });
+        self.house
+            .journal
+            .note_at(from, &self.name, What::Poll { late });
         let polled = self.body.as_mut().poll(context);
         let to = now();
         if polled.is_ready() {
             self.ended = true;
             self.house.journal.note_at(to, &self.name, What::End);
         } else if to - from > LONG_POLL {
-            self.house.journal.note_at(to, &self.name, What::Long { from });
+            self.house
+                .journal
+                .note_at(to, &self.name, What::Long { from });
         }
         polled
     }

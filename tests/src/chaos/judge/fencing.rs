@@ -9,28 +9,41 @@ use crate::chaos::evidence::{Call, Deed, Evidence};
 pub(super) fn no_stale_write(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R2 no stale write, no lost update");
     verdict.checked = evidence.store.len();
-    let calls: HashMap<&str, &Call> = evidence.calls.iter().map(|call| (call.id.as_str(), call)).collect();
+    let calls: HashMap<&str, &Call> = evidence
+        .calls
+        .iter()
+        .map(|call| (call.id.as_str(), call))
+        .collect();
     let mut newest: BTreeMap<&str, u64> = BTreeMap::new();
     let mut value: BTreeMap<&str, u64> = BTreeMap::new();
     for deed in &evidence.store {
-        let Deed { key, token, call, .. } = deed;
+        let Deed {
+            key, token, call, ..
+        } = deed;
         let newest = newest.entry(key).or_default();
         if !deed.accepted {
             if refusal_is_due(evidence, calls.get(call.as_str()).copied()) {
                 verdict.excused += 1;
             } else {
-                verdict.wrong.push(format!("{key}: {call} (token {token}) was refused, and never lost its lock"));
+                verdict.wrong.push(format!(
+                    "{key}: {call} (token {token}) was refused, and never lost its lock"
+                ));
             }
             continue;
         }
         if *token < *newest {
-            verdict.wrong.push(format!("{key}: {call} was let in with token {token} after {newest}"));
+            verdict.wrong.push(format!(
+                "{key}: {call} was let in with token {token} after {newest}"
+            ));
         }
         *newest = (*newest).max(*token);
         if deed.write {
             let value = value.entry(key).or_default();
             if deed.value != *value + 1 {
-                verdict.wrong.push(format!("{key}: {call} (token {token}) wrote {} upon {value}", deed.value));
+                verdict.wrong.push(format!(
+                    "{key}: {call} (token {token}) wrote {} upon {value}",
+                    deed.value
+                ));
             }
             *value = deed.value;
         }
@@ -47,10 +60,9 @@ fn refusal_is_due(evidence: &Evidence, call: Option<&Call>) -> bool {
         || stood_still(evidence, call.worker, body.last_poll, body.last_sign)
         || evidence.calls.iter().any(|other| {
             other.wish.key == call.wish.key
-                && other
-                    .body
-                    .as_ref()
-                    .is_some_and(|newer| newer.token > body.token && forgotten(evidence, (call, body), newer))
+                && other.body.as_ref().is_some_and(|newer| {
+                    newer.token > body.token && forgotten(evidence, (call, body), newer)
+                })
         })
 }
 

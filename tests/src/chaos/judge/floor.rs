@@ -13,12 +13,19 @@ const LONG: u64 = 600;
 pub(super) fn something_happened(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R9 enough happened");
     let run = &evidence.run;
-    let mut begins: Vec<u64> = evidence.calls.iter().filter_map(|call| Some(call.body.as_ref()?.begin)).collect();
+    let mut begins: Vec<u64> = evidence
+        .calls
+        .iter()
+        .filter_map(|call| Some(call.body.as_ref()?.begin))
+        .collect();
     begins.sort_unstable();
     verdict.checked = begins.len();
     let least = usize::try_from(run.seconds * 2).unwrap_or(usize::MAX);
     if begins.len() < least {
-        verdict.wrong.push(format!("only {} bodies ran; {least} are the least that says something", begins.len()));
+        verdict.wrong.push(format!(
+            "only {} bodies ran; {least} are the least that says something",
+            begins.len()
+        ));
     }
     let mut counts: HashMap<Kind, usize> = HashMap::new();
     for fault in &evidence.faults {
@@ -28,7 +35,10 @@ pub(super) fn something_happened(evidence: &Evidence) -> Verdict {
     for kind in Kind::all() {
         let count = counts.get(&kind).copied().unwrap_or(0);
         if count < each {
-            verdict.wrong.push(format!("{} was there {count} times; {each} are the least", kind.name()));
+            verdict.wrong.push(format!(
+                "{} was there {count} times; {each} are the least",
+                kind.name()
+            ));
         }
     }
     // one lease of the dead, and the way back
@@ -36,12 +46,18 @@ pub(super) fn something_happened(evidence: &Evidence) -> Verdict {
     for fault in &evidence.faults {
         let next = begins.get(begins.partition_point(|begin| *begin < fault.to));
         if next.is_none_or(|next| *next > fault.to + patience) {
-            verdict.wrong.push(format!("no body began within 6 s after {} at {}", fault.kind.name(), fault.to));
+            verdict.wrong.push(format!(
+                "no body began within 6 s after {} at {}",
+                fault.kind.name(),
+                fault.to
+            ));
         }
     }
     let refused = evidence.store.iter().filter(|deed| !deed.accepted).count();
     if run.seconds >= LONG && refused == 0 {
-        verdict.wrong.push("the store had nothing to refuse: no stale holder ever came to it".to_owned());
+        verdict
+            .wrong
+            .push("the store had nothing to refuse: no stale holder ever came to it".to_owned());
     }
     verdict
 }

@@ -6,7 +6,12 @@ use crate::chaos::plan::Kind;
 
 /// The longest lease of a call, and a second: after that much quiet nothing of a fault is left.
 fn settled(evidence: &Evidence) -> u64 {
-    let lease = evidence.calls.iter().map(|call| call.wish.lease * MILLI).max().unwrap_or(0);
+    let lease = evidence
+        .calls
+        .iter()
+        .map(|call| call.wish.lease * MILLI)
+        .max()
+        .unwrap_or(0);
     evidence.run.healed + lease + SECOND
 }
 
@@ -40,7 +45,10 @@ pub fn hand_overs(evidence: &Evidence) -> Vec<HandOver> {
         .filter(|(free, (call, body))| call.wish.queues && call.want < *free && *free < body.begin)
         .map(|(free, (_, body))| HandOver {
             idle: body.begin - free,
-            during_a_fault: evidence.faults.iter().any(|fault| fault.touches(free, body.begin)),
+            during_a_fault: evidence
+                .faults
+                .iter()
+                .any(|fault| fault.touches(free, body.begin)),
         })
         .collect()
 }
@@ -51,7 +59,13 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R5 nobody is left waiting");
     let quiet = settled(evidence);
     let bound = evidence.run.heartbeat + evidence.run.moment;
-    let end = evidence.calls.iter().filter_map(|call| call.left.as_ref()).map(|(at, _)| *at).max().unwrap_or(0);
+    let end = evidence
+        .calls
+        .iter()
+        .filter_map(|call| call.left.as_ref())
+        .map(|(at, _)| *at)
+        .max()
+        .unwrap_or(0);
     let ends = last_uses(evidence);
     let last = ends.iter().map(|(key, free)| (*key, *free, end));
     let idle: Vec<_> = turns(evidence)
@@ -68,9 +82,20 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
         verdict.checked += 1;
         if let Some((at, how)) = &call.left
             && call.want > quiet
-            && !["ok", "early", "cancelled", "panicked", "Busy", "WaitTimedOut"].contains(&how.as_str())
+            && ![
+                "ok",
+                "early",
+                "cancelled",
+                "panicked",
+                "Busy",
+                "WaitTimedOut",
+            ]
+            .contains(&how.as_str())
         {
-            verdict.wrong.push(format!("{}: {} failed at {at} without a fault: {how}", call.wish.key, call.id));
+            verdict.wrong.push(format!(
+                "{}: {} failed at {at} without a fault: {how}",
+                call.wish.key, call.id
+            ));
         }
         if !call.wish.queues {
             continue;
@@ -82,7 +107,11 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
             if *key != call.wish.key || to <= from || to - from <= bound {
                 continue;
             }
-            if evidence.stalls.iter().any(|stall| stall.from <= to && from <= stall.to) {
+            if evidence
+                .stalls
+                .iter()
+                .any(|stall| stall.from <= to && from <= stall.to)
+            {
                 verdict.excused += 1;
             } else {
                 verdict.wrong.push(format!(
@@ -93,7 +122,13 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
             }
         }
     }
-    verdict.wrong.extend(evidence.outcome.iter().filter(|line| line.starts_with("hung ")).cloned());
+    verdict.wrong.extend(
+        evidence
+            .outcome
+            .iter()
+            .filter(|line| line.starts_with("hung "))
+            .cloned(),
+    );
     verdict
 }
 
@@ -103,7 +138,9 @@ fn gone(evidence: &Evidence, call: &Call) -> u64 {
         return at;
     }
     let deaths = evidence.faults.iter().filter(|fault| {
-        fault.kind == Kind::WorkerKilled && fault.worker == Some(call.worker) && fault.from >= call.want
+        fault.kind == Kind::WorkerKilled
+            && fault.worker == Some(call.worker)
+            && fault.from >= call.want
     });
     deaths.map(|death| death.from).min().unwrap_or(u64::MAX)
 }
@@ -111,7 +148,16 @@ fn gone(evidence: &Evidence, call: &Call) -> u64 {
 fn last_uses(evidence: &Evidence) -> Vec<(&str, u64)> {
     bodies(evidence)
         .into_iter()
-        .map(|(key, bodies)| (key, bodies.iter().map(|(_, body)| body.last_sign).max().unwrap_or(0)))
+        .map(|(key, bodies)| {
+            (
+                key,
+                bodies
+                    .iter()
+                    .map(|(_, body)| body.last_sign)
+                    .max()
+                    .unwrap_or(0),
+            )
+        })
         .collect()
 }
 
@@ -119,26 +165,48 @@ fn last_uses(evidence: &Evidence) -> Vec<(&str, u64)> {
 pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R6 freed after a death");
     let bodies = bodies(evidence);
-    for death in evidence.faults.iter().filter(|fault| fault.kind == Kind::WorkerKilled) {
-        let dead = evidence.calls.iter().filter_map(|call| Some((call, call.body.as_ref()?))).filter(|(call, body)| {
-            death.worker == Some(call.worker) && call.left.is_none() && body.begin <= death.from && !body.ended
-                && death.from - body.last_sign < SECOND
-        });
+    for death in evidence
+        .faults
+        .iter()
+        .filter(|fault| fault.kind == Kind::WorkerKilled)
+    {
+        let dead = evidence
+            .calls
+            .iter()
+            .filter_map(|call| Some((call, call.body.as_ref()?)))
+            .filter(|(call, body)| {
+                death.worker == Some(call.worker)
+                    && call.left.is_none()
+                    && body.begin <= death.from
+                    && !body.ended
+                    && death.from - body.last_sign < SECOND
+            });
         for (call, body) in dead {
             let until = death.from + call.wish.lease * MILLI + SECOND;
             let waits = evidence.calls.iter().find(|other| {
                 let to = gone(evidence, other);
-                let undisturbed = !evidence.faults.iter().any(|fault| fault.concerns(other.worker) && fault.touches(death.from, until));
-                other.wish.key == call.wish.key && other.wish.queues && other.want < death.from && to > until && undisturbed
+                let undisturbed = !evidence.faults.iter().any(|fault| {
+                    fault.kind.costs_places()
+                        && fault.kind != Kind::DataFlushed
+                        && fault.concerns(other.worker)
+                        && fault.touches(death.from, until)
+                });
+                other.wish.key == call.wish.key
+                    && other.wish.queues
+                    && other.want < death.from
+                    && to > until
+                    && undisturbed
             });
             let Some(waits) = waits else {
                 verdict.excused += 1;
                 continue;
             };
             verdict.checked += 1;
-            let entered = bodies
-                .get(call.wish.key.as_str())
-                .is_some_and(|bodies| bodies.iter().any(|(_, next)| next.begin > body.begin && next.begin <= until));
+            let entered = bodies.get(call.wish.key.as_str()).is_some_and(|bodies| {
+                bodies
+                    .iter()
+                    .any(|(_, next)| next.begin > body.begin && next.begin <= until)
+            });
             if !entered {
                 verdict.wrong.push(format!(
                     "{}: {} was killed at {} and nobody had entered by {until}, though {} waited",
@@ -154,6 +222,12 @@ pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
 pub(super) fn nothing_is_left(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R8 nothing is left");
     verdict.checked = 1;
-    verdict.wrong.extend(evidence.outcome.iter().filter(|line| !line.starts_with("hung ")).cloned());
+    verdict.wrong.extend(
+        evidence
+            .outcome
+            .iter()
+            .filter(|line| !line.starts_with("hung "))
+            .cloned(),
+    );
     verdict
 }

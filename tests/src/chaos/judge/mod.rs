@@ -77,18 +77,19 @@ fn bodies(evidence: &Evidence) -> BTreeMap<&str, Vec<(&Call, &Body)>> {
 fn forgotten(evidence: &Evidence, (old, old_body): (&Call, &Body), new: &Body) -> bool {
     evidence.faults.iter().any(|fault| {
         let known = fault.to + old.wish.lease * MILLI;
-        fault.kind.loses_data() && old.want <= fault.to && new.begin >= fault.from && old_body.last_poll <= known
+        fault.kind.loses_data()
+            && old.want <= fault.to
+            && new.begin >= fault.from
+            && old_body.last_poll <= known
     })
 }
 
 /// Whether a process stood still, by a fault or because the machine was busy, at some time between two moments.
 fn stood_still(evidence: &Evidence, worker: usize, from: u64, to: u64) -> bool {
     let pauses = [Kind::WorkerPausedShort, Kind::WorkerPausedLong];
-    evidence
-        .faults
-        .iter()
-        .any(|fault| fault.worker == Some(worker) && pauses.contains(&fault.kind) && fault.touches(from, to))
-        || stalled(evidence, worker, from, to)
+    evidence.faults.iter().any(|fault| {
+        fault.worker == Some(worker) && pauses.contains(&fault.kind) && fault.touches(from, to)
+    }) || stalled(evidence, worker, from, to)
 }
 
 fn stalled(evidence: &Evidence, worker: usize, from: u64, to: u64) -> bool {

@@ -31,13 +31,14 @@ pub(super) fn first_come_first_served(evidence: &Evidence) -> Verdict {
                 .iter()
                 .take(index)
                 .find(|(_, other, (later, _))| other.begin >= *at && later > place);
-            let Some((other, entered, _)) = overtook else { continue };
+            let Some((other, entered, _)) = overtook else {
+                continue;
+            };
             // an ask that was answered before the fault keeps the place for a while
             let (from, to) = (at.saturating_sub(SECOND), entered.begin);
-            let cost = evidence
-                .faults
-                .iter()
-                .any(|fault| fault.kind.costs_places() && fault.concerns(call.worker) && fault.touches(from, to));
+            let cost = evidence.faults.iter().any(|fault| {
+                fault.kind.costs_places() && fault.concerns(call.worker) && fault.touches(from, to)
+            });
             if cost || stalled(evidence, call.worker, from, to) {
                 verdict.excused += 1;
             } else {
