@@ -1,4 +1,4 @@
-//! What belongs to the running call: which manager it talks to, and which lock it holds.
+//! Which manager a call talks to, and which lock the running body holds.
 
 use std::fmt;
 use std::future::Future;
@@ -9,7 +9,7 @@ use crate::manager::LockManager;
 
 tokio::task_local! {
     static MANAGER: LockManager;
-    static HOLD: Hold;
+
 }
 
 static DEFAULT: OnceLock<LockManager> = OnceLock::new();
@@ -59,10 +59,5 @@ pub(crate) async fn scope<F: Future>(manager: LockManager, future: F) -> F::Outp
 /// ```
 #[must_use]
 pub fn current() -> Option<Hold> {
-    HOLD.try_with(Hold::clone).ok()
-}
-
-/// Runs one poll of a body as the holder of `hold`.
-pub(crate) fn with_hold<T>(hold: &Hold, poll: impl FnOnce() -> T) -> T {
-    HOLD.sync_scope(hold.clone(), poll)
+    crate::reentry::current()
 }

@@ -45,6 +45,14 @@ pub enum LockError {
         /// How the loss was noticed.
         reason: LossReason,
     },
+    /// This call chain holds the key already: waiting for it would never end. No command was sent.
+    #[non_exhaustive]
+    SelfDeadlock {
+        /// The key that is held.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+    },
     /// The filled key can't be used; no command was sent.
     #[non_exhaustive]
     InvalidKey {
@@ -146,6 +154,7 @@ impl LockError {
             Self::Busy { key, .. }
             | Self::WaitTimedOut { key, .. }
             | Self::Lost { key, .. }
+            | Self::SelfDeadlock { key, .. }
             | Self::InvalidLease { key, .. }
             | Self::ShuttingDown { key, .. }
             | Self::Backend { key, .. }
@@ -162,6 +171,7 @@ impl LockError {
             Self::Busy { mode, .. }
             | Self::WaitTimedOut { mode, .. }
             | Self::Lost { mode, .. }
+            | Self::SelfDeadlock { mode, .. }
             | Self::InvalidLease { mode, .. }
             | Self::ShuttingDown { mode, .. }
             | Self::Backend { mode, .. }
@@ -193,6 +203,7 @@ impl LockError {
             Self::Busy { .. } | Self::WaitTimedOut { .. } | Self::Lost { .. } => true,
             Self::Backend { source, .. } => source.kind().is_transient(),
             Self::InvalidKey { .. }
+            | Self::SelfDeadlock { .. }
             | Self::InvalidLease { .. }
             | Self::NotConfigured { .. }
             | Self::ShuttingDown { .. }
@@ -228,6 +239,10 @@ impl fmt::Display for LockError {
                 )
             }
             Self::Lost { key, reason, .. } => write!(f, "lock {key:?} was lost: {reason}"),
+            Self::SelfDeadlock { key, .. } => write!(
+                f,
+                "lock {key:?} is held by this call itself; call an annotated function or run, which go on under it, or release it first"
+            ),
             Self::InvalidKey {
                 template, reason, ..
             } => write!(f, "lock key {template:?} can't be used: {reason}"),
@@ -267,6 +282,7 @@ impl Error for LockError {
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
             | Self::InvalidKey { .. }
+            | Self::SelfDeadlock { .. }
             | Self::InvalidLease { .. }
             | Self::NotConfigured { .. }
             | Self::ShuttingDown { .. }

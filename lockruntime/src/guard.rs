@@ -121,6 +121,10 @@ impl LockGuard {
         poll_fn(|context| self.hold.life.poll_gone(context.waker())).await
     }
 
+    pub(crate) fn watchdog(&self) -> &Watchdog {
+        &self.watchdog
+    }
+
     pub(crate) fn life(&self) -> &Life {
         &self.hold.life
     }
@@ -183,6 +187,14 @@ impl Hold {
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.life.is_live(clock::now())
+    }
+
+    pub(crate) fn lost_error(&self, reason: LossReason) -> LockError {
+        LockError::Lost {
+            key: self.life.key.clone(),
+            mode: self.life.mode,
+            reason,
+        }
     }
 
     /// Completes when the lock is lost; at once when it was given back. Cancel safe.

@@ -26,7 +26,7 @@ impl Lease {
     /// Until when a body may begin: what begins later is over before its first renewal comes back. It is asked for once more
     /// instead, which lengthens it.
     pub(crate) fn start_by(&self) -> Moment {
-        self.deadline() - (self.length / 10).min(Duration::from_millis(500))
+        self.deadline() - (self.length / 4).min(Duration::from_millis(500))
     }
 
     /// When a third of it is over.

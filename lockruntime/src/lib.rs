@@ -63,6 +63,7 @@ mod lease;
 mod manager;
 mod options;
 mod queue;
+mod reentry;
 mod refusal;
 mod telemetry;
 mod token;

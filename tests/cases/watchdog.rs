@@ -15,7 +15,7 @@ async fn b01_watchdog_outlives_release() {
     let server = RedisServer::start();
     let monitor = server.monitor();
     let start = monitor.mark();
-    let lease = timing::short_lease();
+    let lease = timing::lease();
     let managers = [0, 1].map(|_| server.manager_builder().lease(lease).build().unwrap());
     let mut tasks = JoinSet::new();
     for task in 0..TASKS {

@@ -5,6 +5,7 @@ mod attribute;
 mod drop_order;
 mod exclusion;
 mod outcomes;
+mod reentry;
 mod send;
 mod sizes;
 mod support;

@@ -51,7 +51,7 @@ pub fn crash_lease() -> Duration {
 /// A lease so short that many of them fit into a test.
 #[must_use]
 pub fn short_lease() -> Duration {
-    millis(400)
+    millis(600)
 }
 
 /// P: the longest time between two asks of a waiter.

@@ -8,6 +8,7 @@ use crate::guard::LockGuard;
 use crate::key::LockKey;
 use crate::manager::{LockManager, run};
 use crate::options::Mode;
+use crate::watchdog::Order;
 
 /// A lock that is about to be asked for; see [`LockManager::lock`].
 ///
@@ -56,7 +57,7 @@ impl<'a> LockRequest<'a> {
     ///
     /// # Errors
     ///
-    /// [`LockError`] with the reason why the lock isn't held.
+    /// [`LockError`] with the reason why the lock isn't held; [`LockError::SelfDeadlock`] inside of a body that has it.
     pub async fn acquire(self) -> Result<LockGuard, LockError> {
         self.take(Mode::Queue).await
     }
@@ -70,7 +71,8 @@ impl<'a> LockRequest<'a> {
         self.take(Mode::Reject).await
     }
 
-    /// Waits for the turn, runs `body` under the lock, and releases. The body is dropped at its next await if the lock is lost.
+    /// Waits for the turn, runs `body` under the lock, and releases. Inside of a body that has the lock already, `body` goes on
+    /// under it. The body is dropped at its next await if the lock is lost.
     ///
     /// # Errors
     ///
@@ -78,10 +80,20 @@ impl<'a> LockRequest<'a> {
     pub async fn run<F: Future>(self, body: F) -> Result<F::Output, LockError> {
         // boxed before acquiring: the future is smaller for it, and the body's address is its own
         let body = Box::pin(body);
-        run::run_under(self.take(Mode::Queue).await?, body).await
+        let order = self.order(Mode::Queue)?;
+        run::run_ordered(self.manager, order, body).await
     }
 
     async fn take(self, mode: Mode) -> Result<LockGuard, LockError> {
+        let order = self.order(mode)?;
+        if mode == Mode::Queue && self.manager.held(&order).is_some() {
+            let key = order.life.key.clone();
+            return Err(LockError::SelfDeadlock { key, mode });
+        }
+        self.manager.acquire(order).await
+    }
+
+    fn order(&self, mode: Mode) -> Result<Box<Order>, LockError> {
         let invalid = |reason: crate::key::InvalidKey| LockError::InvalidKey {
             template: self.key.to_owned(),
             mode,
@@ -91,7 +103,6 @@ impl<'a> LockRequest<'a> {
         // a wait is for those who wait
         let wait = self.wait.filter(|_| mode == Mode::Queue);
         self.manager
-            .acquire(key, mode, self.lease, wait, self.name_of)?
-            .await
+            .order(key, mode, self.lease, wait, self.name_of)
     }
 }

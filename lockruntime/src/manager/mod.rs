@@ -27,6 +27,7 @@ use crate::guard::LockGuard;
 use crate::hold::Life;
 use crate::key::LockKey;
 use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Timing};
+use crate::reentry::{self, Link};
 use crate::watchdog::{Order, Watchdog};
 
 /// Where calls get their locks: a backend, its defaults, and the keeper that renews and gives back.
@@ -155,11 +156,8 @@ impl LockManager {
         self.inner.defaults.key_limit
     }
 
-    /// The acquisition of an annotated call.
-    pub(crate) fn acquire_call(
-        &self,
-        call: Call,
-    ) -> Result<impl Future<Output = Result<LockGuard, LockError>> + Send + use<>, LockError> {
+    /// What an annotated call asks for. Boxed, as the keeper takes it: the caller's future stays small.
+    pub(crate) fn order_call(&self, call: Call) -> Result<Box<Order>, LockError> {
         let mode = call.mode;
         let key = call
             .key
@@ -169,41 +167,41 @@ impl LockManager {
                 mode,
                 reason: reason.to_string(),
             })?;
-        self.acquire(key, mode, call.lease, call.wait, call.name_of)
+        self.order(key, mode, call.lease, call.wait, call.name_of)
     }
 
-    pub(crate) fn acquire(
+    pub(crate) fn order(
         &self,
         key: LockKey,
         mode: Mode,
         lease: Option<Duration>,
         wait: Option<Duration>,
         name_of: &str,
-    ) -> Result<impl Future<Output = Result<LockGuard, LockError>> + Send + use<>, LockError> {
+    ) -> Result<Box<Order>, LockError> {
         let Inner {
-            watchdog,
-            defaults,
-            naming,
-            ..
+            defaults, naming, ..
         } = &*self.inner;
         let lease = lease.unwrap_or(defaults.lease);
         if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
             return Err(LockError::InvalidLease { key, mode, lease });
         }
-        let wait = wait.or(defaults.wait).filter(|_| mode == Mode::Queue);
-        let order = Order {
+        Ok(Box::new(Order {
             record: naming.record(&key),
             holder: Arc::new(naming.holder(name_of)),
             timing: Timing::new(lease, defaults.heartbeat, defaults.grace),
-            wait,
+            wait: wait.or(defaults.wait).filter(|_| mode == Mode::Queue),
             release_timeout: defaults.release_timeout,
             life: Arc::new(Life::new(key, mode)),
-        };
-        let watchdog = watchdog.clone();
-        // nothing is sent before the first poll
-        Ok(async move {
-            let (life, watchdog) = watchdog.acquire(order).await?;
-            Ok(LockGuard::new(life, watchdog))
-        })
+        }))
+    }
+
+    /// The body of this call chain that has the ordered lock already.
+    pub(crate) fn held(&self, order: &Order) -> Option<Arc<Link>> {
+        reentry::held(&self.inner.watchdog, &order.record)
+    }
+
+    pub(crate) async fn acquire(&self, order: Box<Order>) -> Result<LockGuard, LockError> {
+        let (life, watchdog) = self.inner.watchdog.acquire(order).await?;
+        Ok(LockGuard::new(life, watchdog))
     }
 }

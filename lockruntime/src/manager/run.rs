@@ -2,11 +2,15 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::__private::Call;
 use crate::error::{LockError, LossReason};
 use crate::guard::LockGuard;
+use crate::manager::LockManager;
+use crate::reentry::{self, Link};
+use crate::watchdog::Order;
 use crate::{clock, current};
 
 /// Runs the body of an annotated function under its lock.
@@ -20,17 +24,34 @@ pub(crate) async fn run_call<F: Future>(
             mode: call.mode,
         });
     };
-    let guard = manager.acquire_call(call)?.await?;
-    run_under(guard, body).await
+    let order = manager.order_call(call)?;
+    run_ordered(&manager, order, body).await
+}
+
+/// Runs `body` under the lock of `order`: the one this call chain has already, else one that is acquired.
+pub(crate) async fn run_ordered<F: Future>(
+    manager: &LockManager,
+    order: Box<Order>,
+    body: Pin<Box<F>>,
+) -> Result<F::Output, LockError> {
+    if let Some(link) = manager.held(&order) {
+        drop(order);
+        return reentry::reenter(link, body).await;
+    }
+    let record = Arc::clone(&order.record);
+    let guard = manager.acquire(order).await?;
+    run_under(guard, record, body).await
 }
 
 /// Runs `body` while `guard` holds; a body that loses its lock is dropped before anything else happens.
-pub(crate) async fn run_under<F: Future>(
+async fn run_under<F: Future>(
     guard: LockGuard,
+    record: Arc<str>,
     body: Pin<Box<F>>,
 ) -> Result<F::Output, LockError> {
     let mut running = Running {
         body: Some(body),
+        link: Link::new(guard.hold(), record, guard.watchdog().clone()),
         guard,
     };
     match (&mut running).await {
@@ -41,12 +62,7 @@ pub(crate) async fn run_under<F: Future>(
         }
         Err(reason) => {
             running.guard.noticed_loss();
-            let life = running.guard.life();
-            Err(LockError::Lost {
-                key: life.key.clone(),
-                mode: life.mode,
-                reason,
-            })
+            Err(running.guard.hold().lost_error(reason))
         }
     }
 }
@@ -54,6 +70,7 @@ pub(crate) async fn run_under<F: Future>(
 /// A body under its lock. The body goes before the guard: on every way out its locals are dropped before the release.
 struct Running<F> {
     body: Option<Pin<Box<F>>>,
+    link: Arc<Link>,
     guard: LockGuard,
 }
 
@@ -74,8 +91,8 @@ impl<F: Future> Future for &mut Running<F> {
             running.body = None;
             return Poll::Ready(Err(reason));
         }
-        let hold = running.guard.hold();
-        current::with_hold(&hold, || body.as_mut().poll(context)).map(|value| {
+        let poll = running.link.run(|| body.as_mut().poll(context));
+        poll.map(|value| {
             running.body = None;
             Ok(value)
         })

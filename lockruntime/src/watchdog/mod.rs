@@ -44,10 +44,15 @@ impl Watchdog {
         Ok(Self { inbox })
     }
 
+    /// Whether both are the way to the same keeper.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.inbox.same_channel(&other.inbox)
+    }
+
     /// Asks for a lock. Dropping the future before it is ready gives back the ticket or the lock just won.
-    pub(crate) fn acquire(&self, order: Order) -> Acquiring {
+    pub(crate) fn acquire(&self, order: Box<Order>) -> Acquiring {
         let life = Arc::clone(&order.life);
-        if self.inbox.send(Message::Start(Box::new(order))).is_err() {
+        if self.inbox.send(Message::Start(order)).is_err() {
             life.refuse(LockError::from_backend(
                 life.key.clone(),
                 life.mode,

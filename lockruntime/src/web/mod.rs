@@ -100,6 +100,7 @@ impl Refusal {
             LockError::InvalidLease { .. }
             | LockError::NotConfigured { .. }
             | LockError::Permission { .. }
+            | LockError::SelfDeadlock { .. }
             | LockError::Unsupported { .. } => Self {
                 status: 500,
                 name: "lock-misconfigured",
