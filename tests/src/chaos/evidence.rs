@@ -7,6 +7,7 @@
 //! | `faults.txt` | `<from> <to> <kind> <worker or ->`: the faults as they were |
 //! | `worker-<worker>.<life>.txt` | a [`journal`](super::journal) |
 //! | `arrivals.txt` | `<time> <key> <ticket>`, in the order in which the server let them in |
+//! | `stalls.txt` | `<from> <to>`: when the server answered slowly, though no fault was meant |
 //! | `store.txt` | the guarded store's log, see [`Register::store_log`](crate::register::Register::store_log) |
 //! | `outcome.txt` | what was wrong in the end |
 
@@ -69,12 +70,20 @@ impl Fault {
 /// A process that did not run for a while.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Whose.
-    pub worker: usize,
+    /// Whose; `None`: the server's, or that of the process with the proxies.
+    pub worker: Option<usize>,
     /// The last sign of life.
     pub from: u64,
     /// The next.
     pub to: u64,
+}
+
+impl Stall {
+    /// Whether it was between two moments.
+    #[must_use]
+    pub fn touches(&self, from: u64, to: u64) -> bool {
+        self.from <= to && from <= self.to
+    }
 }
 
 /// One call of a locked function.
@@ -159,6 +168,7 @@ impl Evidence {
             run: Run::parse(&text(folder, "run.txt")?)
                 .ok_or_else(|| "run.txt: not as a run writes it".to_owned())?,
             faults: lines(folder, "faults.txt", fault)?,
+            stalls: lines(folder, "stalls.txt", stall)?,
             arrivals: lines(folder, "arrivals.txt", arrival)?,
             store: lines(folder, "store.txt", deed)?,
             outcome: lines(folder, "outcome.txt", |line| Some(line.to_owned()))?,
@@ -202,7 +212,7 @@ impl Evidence {
             } = Entry::parse(line).ok_or_else(wrong)?;
             if let What::Stall { from } = what {
                 self.stalls.push(Stall {
-                    worker,
+                    worker: Some(worker),
                     from,
                     to: at,
                 });
@@ -350,6 +360,15 @@ fn fault(line: &str) -> Option<Fault> {
     })
 }
 
+fn stall(line: &str) -> Option<Stall> {
+    let (from, to) = line.split_once(' ')?;
+    Some(Stall {
+        worker: None,
+        from: from.parse().ok()?,
+        to: to.parse().ok()?,
+    })
+}
+
 fn arrival(line: &str) -> Option<(u64, String, String)> {
     let mut words = line.split(' ');
     let at = words.next()?.parse().ok()?;
@@ -406,7 +425,7 @@ mod tests {
         assert_eq!(
             evidence.stalls,
             [Stall {
-                worker: 1,
+                worker: Some(1),
                 from: 52,
                 to: 60
             }]

@@ -161,7 +161,7 @@ impl Kind {
             | Self::RequestsLost
             | Self::RepliesLost
             | Self::RequestsLate
-            | Self::RepliesLate => (200, 2_500),
+            | Self::RepliesLate => (200, 1_800),
         }
     }
 }

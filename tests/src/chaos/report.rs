@@ -43,14 +43,22 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
         writeln!(page, "  skipped: {what} ({why})")?;
     }
 
-    let bodies = evidence
+    let began = evidence
         .calls
         .iter()
-        .filter(|call| call.body.is_some())
+        .filter_map(|call| Some(call.body.as_ref()?.begin));
+    let bodies = began.clone().count();
+    let during = began
+        .filter(|begin| {
+            evidence
+                .faults
+                .iter()
+                .any(|fault| fault.touches(*begin, *begin))
+        })
         .count();
     writeln!(
         page,
-        "\ncalls: {}, sections: {bodies}",
+        "\ncalls: {}, sections: {bodies}, of which {during} began during a fault",
         evidence.calls.len()
     )?;
     let mut ways: HashMap<&str, usize> = HashMap::new();

@@ -28,9 +28,12 @@ pub(crate) fn run(arguments: &Arguments) {
     let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
     write("plan.txt", lines.join("\n") + "\n");
 
-    let mut server = RedisServer::with(Settings::default().append_only());
+    // what was written to the file outlives the process; only a crash of the machine needs more, and a busy disk would hold up
+    // the server
+    let settings = Settings::default().append_only().line("appendfsync no");
+    let mut server = RedisServer::with(settings);
     let register = Register::start();
-    let lookout = Lookout::start(server.address(), &folder.join("arrivals.txt"));
+    let lookout = Lookout::start(server.address(), folder);
     let setup = Setup {
         url: String::new(),
         register: register.url(),

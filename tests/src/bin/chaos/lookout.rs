@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,16 +14,49 @@ use tests::chaos::now;
 use tests::server::{Seen, follow};
 use tests::{timing, wire};
 
+/// What an answer of an undisturbed server takes at the most on a machine that isn't too busy.
+const SLOW: u64 = 40_000_000;
+
+/// Writes down when the server answers slowly: a busy machine explains what follows from it.
+fn feel_the_pulse(address: &str, mut file: File, stopped: &AtomicBool) {
+    let mut last = now();
+    while !stopped.load(Ordering::Relaxed) {
+        let Ok(mut stream) = TcpStream::connect(address) else {
+            timing::block(Duration::from_millis(2));
+            continue;
+        };
+        // a server that stands still answers when it goes on
+        while stream.write_all(b"PING\r\n").is_ok() && matches!(stream.read(&mut [0; 7]), Ok(1..)) {
+            let this = now();
+            if this - last > SLOW {
+                writeln!(file, "{last} {this}").expect("the disk is not full");
+            }
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            timing::block(Duration::from_millis(10));
+            last = this;
+        }
+    }
+}
+
 /// Watches until it is told to end. It connects anew as often as the server dies.
 pub(crate) struct Lookout {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Lookout {
-    pub(crate) fn start(address: String, path: &Path) -> Self {
-        let mut file = File::create(path).expect("the run's folder is writable");
+    pub(crate) fn start(address: String, folder: &Path) -> Self {
+        let mut file =
+            File::create(folder.join("arrivals.txt")).expect("the run's folder is writable");
         let stop = Arc::new(AtomicBool::new(false));
+        let pulse = {
+            let (address, stopped) = (address.clone(), Arc::clone(&stop));
+            let file =
+                File::create(folder.join("stalls.txt")).expect("the run's folder is writable");
+            std::thread::spawn(move || feel_the_pulse(&address, file, &stopped))
+        };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let mut known = HashSet::new();
@@ -46,13 +80,13 @@ impl Lookout {
         });
         Self {
             stop,
-            thread: Some(thread),
+            threads: vec![thread, pulse],
         }
     }
 
-    pub(crate) fn end(mut self) {
+    pub(crate) fn end(self) {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
+        for thread in self.threads {
             thread.join().expect("the lookout doesn't panic");
         }
     }

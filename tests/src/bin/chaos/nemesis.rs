@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tests::chaos::evidence::Fault;
 use tests::chaos::now;
 use tests::chaos::plan::{Kind, Planned};
-use tests::fault::{Close, Flow, Proxy};
+use tests::fault::{Close, Flow, Proxy, Request};
 use tests::server::Raw;
 use tests::wire::Verb;
 use tests::{Child, RedisServer, timing};
@@ -189,7 +189,12 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
             let prey = usize::try_from(planned.choice % 4)
                 .ok()
                 .and_then(|n| PREY.get(n));
-            let matches = move |request: &tests::fault::Request| Verb::of(request).as_ref() == prey;
+            let (begin, half) = (Instant::now(), planned.length / 2);
+            // a verb that isn't used at the time makes way for any
+            let matches = move |request: &Request| {
+                let verb = Verb::of(request);
+                verb.is_some() && (verb.as_ref() == prey || begin.elapsed() > half)
+            };
             let trap = if planned.kind == Kind::OneReplyLost {
                 proxy.swallow_reply(matches, Some(Close::Reset))
             } else {

@@ -1,6 +1,6 @@
 //! Nobody is left waiting, and nothing is left over.
 
-use super::{MILLI, SECOND, Verdict, bodies, millis};
+use super::{MILLI, SECOND, Verdict, bodies, millis, stalled};
 use crate::chaos::evidence::{Body, Call, Evidence};
 use crate::chaos::plan::Kind;
 
@@ -53,8 +53,8 @@ pub fn hand_overs(evidence: &Evidence) -> Vec<HandOver> {
         .collect()
 }
 
-/// R5: once everything is healed, a lock that is free goes to whoever waits for it within a heartbeat and a moment, no call
-/// fails for the storage's sake, and all calls come to an end.
+/// R5: once everything is healed, a lock that is free goes to whoever waits for it within a heartbeat and a moment, and all
+/// calls come to an end; and at no time a call fails for the storage's sake without a fault.
 pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R5 nobody is left waiting");
     let quiet = settled(evidence);
@@ -76,27 +76,19 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
         .collect();
     for call in &evidence.calls {
         let ended = gone(evidence, call).min(end);
-        if ended < quiet {
-            continue;
-        }
-        verdict.checked += 1;
         if let Some((at, how)) = &call.left
-            && call.want > quiet
-            && ![
-                "ok",
-                "early",
-                "cancelled",
-                "panicked",
-                "Busy",
-                "WaitTimedOut",
-            ]
-            .contains(&how.as_str())
+            && !OWN_ENDS.contains(&how.as_str())
+            && !disturbed(evidence, call.worker, call.want.saturating_sub(SECOND), *at)
         {
             verdict.wrong.push(format!(
                 "{}: {} failed at {at} without a fault: {how}",
                 call.wish.key, call.id
             ));
         }
+        if ended < quiet {
+            continue;
+        }
+        verdict.checked += 1;
         if !call.wish.queues {
             continue;
         }
@@ -132,6 +124,23 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
     verdict
 }
 
+/// How a call may end without any fault.
+const OWN_ENDS: [&str; 6] = [
+    "ok",
+    "early",
+    "cancelled",
+    "panicked",
+    "Busy",
+    "WaitTimedOut",
+];
+
+/// Whether there was any fault or stall that a worker may have felt.
+fn disturbed(evidence: &Evidence, worker: usize, from: u64, to: u64) -> bool {
+    let mut faults = evidence.faults.iter();
+    faults.any(|fault| fault.concerns(worker) && fault.touches(from, to))
+        || stalled(evidence, worker, from, to)
+}
+
 /// When a call was over, for its process may have been killed; `u64::MAX` if it never was.
 fn gone(evidence: &Evidence, call: &Call) -> u64 {
     if let Some((at, _)) = call.left {
@@ -161,7 +170,8 @@ fn last_uses(evidence: &Evidence) -> Vec<(&str, u64)> {
         .collect()
 }
 
-/// R6: when a holder was killed, somebody who waited and could, has entered a lease and a second later.
+/// R6: when a holder was killed, somebody who waited has entered a lease and a second later; a fault that keeps it from asking
+/// puts that off by its length and a second for the way back.
 pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R6 freed after a death");
     let bodies = bodies(evidence);
@@ -177,31 +187,38 @@ pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
             .filter(|(call, body)| {
                 death.worker == Some(call.worker)
                     && call.left.is_none()
-                    && body.begin <= death.from
                     && !body.ended
-                    && death.from - body.last_sign < SECOND
+                    && gone(evidence, call) == death.from
             });
         for (call, body) in dead {
-            let until = death.from + call.wish.lease * MILLI + SECOND;
-            let waits = evidence.calls.iter().find(|other| {
-                let to = gone(evidence, other);
-                let undisturbed = !evidence.faults.iter().any(|fault| {
-                    fault.kind.costs_places()
-                        && fault.kind != Kind::DataFlushed
-                        && fault.concerns(other.worker)
-                        && fault.touches(death.from, until)
-                });
-                other.wish.key == call.wish.key
-                    && other.wish.queues
-                    && other.want < death.from
-                    && to > until
-                    && undisturbed
-            });
+            let until = |worker| {
+                put_off(
+                    evidence,
+                    worker,
+                    death.from,
+                    death.from + call.wish.lease * MILLI + SECOND,
+                )
+            };
+            let waits = evidence
+                .calls
+                .iter()
+                .filter(|other| {
+                    other.wish.key == call.wish.key
+                        && other.wish.queues
+                        && other.want < death.from
+                        && (gone(evidence, other) > until(other.worker)
+                            || other
+                                .body
+                                .as_ref()
+                                .is_some_and(|next| next.begin > death.from))
+                })
+                .min_by_key(|other| until(other.worker));
             let Some(waits) = waits else {
                 verdict.excused += 1;
                 continue;
             };
             verdict.checked += 1;
+            let until = until(waits.worker);
             let entered = bodies.get(call.wish.key.as_str()).is_some_and(|bodies| {
                 bodies
                     .iter()
@@ -216,6 +233,15 @@ pub(super) fn freed_after_a_death(evidence: &Evidence) -> Verdict {
         }
     }
     verdict
+}
+
+fn put_off(evidence: &Evidence, worker: usize, from: u64, mut until: u64) -> u64 {
+    for fault in &evidence.faults {
+        if fault.kind.costs_places() && fault.concerns(worker) && fault.touches(from, until) {
+            until += fault.to - fault.from.max(from).min(fault.to) + SECOND;
+        }
+    }
+    until
 }
 
 /// R8: no lock, ticket or queue is left, and nothing stays for ever.

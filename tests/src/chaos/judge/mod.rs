@@ -89,14 +89,18 @@ fn stood_still(evidence: &Evidence, worker: usize, from: u64, to: u64) -> bool {
     let pauses = [Kind::WorkerPausedShort, Kind::WorkerPausedLong];
     evidence.faults.iter().any(|fault| {
         fault.worker == Some(worker) && pauses.contains(&fault.kind) && fault.touches(from, to)
-    }) || stalled(evidence, worker, from, to)
+    }) || evidence
+        .stalls
+        .iter()
+        .any(|stall| stall.worker == Some(worker) && stall.touches(from, to))
 }
 
+/// Whether a process, or the server, was kept from its work by a busy machine.
 fn stalled(evidence: &Evidence, worker: usize, from: u64, to: u64) -> bool {
     evidence
         .stalls
         .iter()
-        .any(|stall| stall.worker == worker && stall.from <= to && from <= stall.to)
+        .any(|stall| stall.worker.is_none_or(|of| of == worker) && stall.touches(from, to))
 }
 
 fn millis(nanos: u64) -> u64 {

@@ -171,7 +171,7 @@ proptest! {
         old.last_sign = entered + SECOND;
         let from = old.last_poll;
         prop_assert!(found(&evidence).contains(&"R1"), "nothing stood still");
-        evidence.stalls.push(Stall { worker, from, to: entered + SECOND });
+        evidence.stalls.push(Stall { worker: Some(worker), from, to: entered + SECOND });
         prop_assert!(!found(&evidence).contains(&"R1"));
         body(&mut evidence, first).last_poll = entered + 1;
         prop_assert!(found(&evidence).contains(&"R1"));
