@@ -27,6 +27,11 @@ pub(crate) fn run(arguments: &Arguments) {
     planned.sort_by_key(|planned| planned.at);
     let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
     write("plan.txt", lines.join("\n") + "\n");
+    crate::complain(&format!(
+        "seed {seed}: {} faults planned, see {}",
+        lines.len(),
+        folder.join("plan.txt").display()
+    ));
 
     // what was written to the file outlives the process; only a crash of the machine needs more, and a busy disk would hold up
     // the server
