@@ -1,52 +1,35 @@
 //! One ticket from its first ask until nothing of it is left: the keeper's side of the protocol, as a pure state machine.
 //!
 //! What happened and when comes in; which requests to send comes out, by way of [`Calls`]. The caller's side is told through
-//! the shared [`Life`]. Late and repeated answers are harmless in every phase.
+//! the shared [`Life`](crate::hold::Life). Late and repeated answers are harmless in every phase.
+//!
+//! It is one long room on purpose: each phase answers every event, and is read against the others.
 
+mod order;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;
+mod unsettled;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::{
-    Answer, Asked, BackendError, BackendErrorKind, HandOver, Holder, Released, Renewed, Withdrawn,
+    Answer, Asked, BackendError, BackendErrorKind, HandOver, Released, Renewed, Withdrawn,
 };
 use crate::clock::Moment;
 use crate::error::{LockError, LossReason};
-use crate::hold::{Ending, Life};
+use crate::hold::Ending;
 use crate::lease::Lease;
+pub(crate) use order::{Call, Calls, Order};
+use unsettled::Unsettled;
+
 use crate::options::{Mode, Timing};
 use crate::queue::{GaveUp, Waiter};
 use crate::telemetry::{self, Event};
 use crate::token::FencingToken;
 use crate::watchdog::handover::{Debt, HandingBack};
 use crate::watchdog::schedule::Renewals;
-
-/// What a caller asks the keeper for.
-#[derive(Debug)]
-pub(crate) struct Order {
-    pub(crate) life: Arc<Life>,
-    pub(crate) record: Arc<str>,
-    pub(crate) holder: Arc<Holder>,
-    pub(crate) timing: Timing,
-    pub(crate) wait: Option<Duration>,
-    pub(crate) release_timeout: Duration,
-}
-
-/// Requests to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Call {
-    Ask,
-    Renew,
-    Release,
-    Withdraw,
-}
-
-/// The requests that a step wants sent, in this order.
-pub(crate) type Calls = Vec<Call>;
 
 #[derive(Debug)]
 pub(crate) struct Attempt {
@@ -87,17 +70,6 @@ enum Phase {
         in_flight: bool,
     },
     Over,
-}
-
-/// What asks without an answer may still do on the server.
-#[derive(Debug, Default)]
-struct Unsettled {
-    /// The server's time until which such an ask may be executed; 0 without one.
-    last: u64,
-    /// The same by our clock.
-    until: Option<Moment>,
-    /// An ask was on its way when the lock or ticket was given back.
-    crossed: bool,
 }
 
 impl Attempt {
@@ -321,9 +293,9 @@ impl Attempt {
     ) {
         self.asking = false;
         self.touched |= asked.answer.is_ok() || asked.last > 0;
-        if asked.answer.is_err() && asked.last > 0 {
-            self.unsettled.last = self.unsettled.last.max(asked.last);
-            self.unsettled.until = Some(sent + self.ask_valid());
+        if asked.answer.is_err() {
+            self.unsettled
+                .unanswered(asked.last, sent + self.ask_valid());
         }
         match (&mut self.phase, asked.answer) {
             (Phase::Waiting { next }, Ok(Answer::Waiting { number, rank, left })) => {
@@ -376,16 +348,16 @@ impl Attempt {
             (
                 Phase::Granted { renewals, .. } | Phase::Held(renewals),
                 Ok(Answer::Waiting { number, .. }),
-            ) => {
-                self.unsettled.crossed |= number > renewals.lease.token.get();
+            ) if number > renewals.lease.token.get() => {
+                self.unsettled.crossed();
             }
-            (Phase::Lost, Ok(Answer::Waiting { .. })) => self.unsettled.crossed = true,
+            (Phase::Lost, Ok(Answer::Waiting { .. })) => self.unsettled.crossed(),
             // an ask that came back after the lock was given back: it may have been executed later
             (
                 Phase::HandingBack(_) | Phase::Settling { .. },
                 Ok(Answer::Held { .. } | Answer::Waiting { .. }),
             ) => {
-                self.unsettled.crossed = true;
+                self.unsettled.crossed();
             }
             _ => {}
         }
@@ -494,31 +466,29 @@ impl Attempt {
         now: Moment,
         calls: &mut Calls,
     ) {
-        let server = result.as_ref().map(|withdrawn| withdrawn.now).ok();
         match &mut self.phase {
             Phase::HandingBack(back) => match result {
                 Ok(withdrawn) => {
                     self.order
                         .life
                         .gone(back.ending(withdrawn.released != Released::NotHeld));
-                    self.settled_by(server, now);
+                    self.unsettled.withdrawn(withdrawn.now, now, false);
                     self.settle(now);
                 }
                 Err(_) => back.failed(now),
             },
-            Phase::Settling { .. } => {
-                self.unsettled.crossed &= server.is_none();
-                self.settled_by(server, now);
-                let pause = now + self.order.timing.request;
-                let again = self.unsettled.until.filter(|_| server.is_some());
-                if self.unsettled.last == 0 && !self.unsettled.crossed {
-                    self.phase = Phase::Over;
-                } else if let Phase::Settling {
-                    next, in_flight, ..
-                } = &mut self.phase
-                {
-                    *in_flight = false;
-                    *next = again.unwrap_or(pause);
+            Phase::Settling {
+                next, in_flight, ..
+            } => {
+                *in_flight = false;
+                *next = now + self.order.timing.request;
+                if let Ok(withdrawn) = result {
+                    // nothing is withdrawn here while an ask is on its way
+                    self.unsettled.withdrawn(withdrawn.now, now, true);
+                    *next = self.unsettled.due().unwrap_or(*next);
+                    if self.unsettled.is_settled() {
+                        self.phase = Phase::Over;
+                    }
                 }
             }
             Phase::Waiting { .. }
@@ -645,7 +615,9 @@ impl Attempt {
             self.phase = Phase::Over;
             return;
         }
-        self.unsettled.crossed |= self.asking;
+        if self.asking {
+            self.unsettled.crossed();
+        }
         self.phase = Phase::HandingBack(HandingBack::new(debt, self.order.timing, now, patience));
         self.tick(now, calls);
     }
@@ -653,8 +625,8 @@ impl Attempt {
     /// Given back: over, unless an ask may still be executed.
     fn settle(&mut self, now: Moment) {
         let timing = self.order.timing;
-        self.phase = if self.asking || self.unsettled.crossed || self.unsettled.last > 0 {
-            let next = self.unsettled.until.map_or(now, |until| until.max(now));
+        self.phase = if self.asking || !self.unsettled.is_settled() {
+            let next = self.unsettled.due().map_or(now, |until| until.max(now));
             Phase::Settling {
                 next,
                 moot: now + timing.lease + timing.request,
@@ -663,19 +635,6 @@ impl Attempt {
         } else {
             Phase::Over
         };
-    }
-
-    /// A withdrawal was executed at this time of the server: after it, no ask of before can do anything any more, or we know how
-    /// long to wait for that.
-    fn settled_by(&mut self, server: Option<u64>, now: Moment) {
-        let Some(server) = server else { return };
-        if server > self.unsettled.last {
-            self.unsettled.last = 0;
-            self.unsettled.until = None;
-        } else {
-            self.unsettled.until =
-                Some(now + Duration::from_millis(self.unsettled.last - server + 1));
-        }
     }
 
     fn busy(&self, left: Option<Duration>, now: Moment) -> LockError {

@@ -15,8 +15,8 @@ use rand::{RngExt, SeedableRng};
 
 use super::*;
 use crate::backend::memory::Store;
-use crate::backend::{Ask, Notice, Renew, Wakeups};
-use crate::hold::Turn;
+use crate::backend::{Ask, Holder, Notice, Renew, Wakeups};
+use crate::hold::{Life, Turn};
 use crate::key::LockKey;
 use crate::token::OwnerToken;
 

@@ -1,9 +1,11 @@
 //! Single sequences that have a rule of their own; `simulation` runs the rest.
 
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use super::*;
-use crate::hold::{Ending, Turn};
+use crate::backend::Holder;
+use crate::hold::{Ending, Life, Turn};
 use crate::key::LockKey;
 use crate::token::OwnerToken;
 
