@@ -213,3 +213,8 @@ pub(crate) fn holds_long(name: &str, config: &Config) {
         eprintln!("{name}: left out; LOCK_TEST_LONG=1 runs it");
     }
 }
+
+/// How many random runs against a real server.
+pub(crate) fn cases() -> u32 {
+    if long() { 2_000 } else { 200 }
+}

@@ -12,5 +12,6 @@ mod checker;
 mod holds;
 mod left_out;
 mod rules;
+mod scripts;
 mod server;
 mod world;
