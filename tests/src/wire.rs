@@ -92,6 +92,18 @@ impl Verb {
     }
 }
 
+/// The ticket that a command puts into a queue, and the id of the process that it belongs to.
+#[must_use]
+pub fn queues(seen: &Seen) -> Option<(String, u32)> {
+    let (true, [_, _, _, member]) = (seen.by_script && seen.name() == "zadd", &seen.words[..])
+    else {
+        return None;
+    };
+    let mut parts = member.rsplit(':');
+    let ticket = parts.next()?.to_owned();
+    Some((ticket, parts.next()?.parse().ok()?))
+}
+
 /// Key and ticket of every call, in the order in which the server let them in: into the queue, or at once into the lock.
 ///
 /// An ask alone doesn't count: the server may not know its script yet, or may find it too late.

@@ -8,6 +8,8 @@
 //! | `worker-<worker>.<life>.txt` | a [`journal`](super::journal) |
 //! | `arrivals.txt` | `<time> <key> <ticket>`, in the order in which the server let them in |
 //! | `stalls.txt` | `<from> <to>`: when the server answered slowly, though no fault was meant |
+//! | `deaths.txt` | `<time> <process id>`: workers that were killed |
+//! | `grants.txt` | `<time> <key> <process id>`: tickets that stood in a queue and got the lock |
 //! | `store.txt` | the guarded store's log, see [`Register::store_log`](crate::register::Register::store_log) |
 //! | `outcome.txt` | what was wrong in the end |
 
@@ -152,6 +154,10 @@ pub struct Evidence {
     pub calls: Vec<Call>,
     /// Key and ticket in the order of arrival, and when.
     pub arrivals: Vec<(u64, String, String)>,
+    /// Processes that were killed, and when: microseconds of the wall clock, which is the server's.
+    pub deaths: Vec<(u64, u32)>,
+    /// When a ticket that had queued was given the lock, of which key, and to which process it belonged; the same clock.
+    pub grants: Vec<(u64, String, u32)>,
     /// The store's log.
     pub store: Vec<Deed>,
     /// What was wrong in the end: keys left behind, processes that didn't end.
@@ -170,6 +176,8 @@ impl Evidence {
             faults: lines(folder, "faults.txt", fault)?,
             stalls: lines(folder, "stalls.txt", stall)?,
             arrivals: lines(folder, "arrivals.txt", arrival)?,
+            deaths: lines(folder, "deaths.txt", death)?,
+            grants: lines(folder, "grants.txt", grant)?,
             store: lines(folder, "store.txt", deed)?,
             outcome: lines(folder, "outcome.txt", |line| Some(line.to_owned()))?,
             ..Self::default()
@@ -367,6 +375,17 @@ fn stall(line: &str) -> Option<Stall> {
         from: from.parse().ok()?,
         to: to.parse().ok()?,
     })
+}
+
+fn death(line: &str) -> Option<(u64, u32)> {
+    let (at, process) = line.split_once(' ')?;
+    Some((at.parse().ok()?, process.parse().ok()?))
+}
+
+fn grant(line: &str) -> Option<(u64, String, u32)> {
+    let mut words = line.split(' ');
+    let at = words.next()?.parse().ok()?;
+    Some((at, words.next()?.to_owned(), words.next()?.parse().ok()?))
 }
 
 fn arrival(line: &str) -> Option<(u64, String, String)> {

@@ -26,6 +26,8 @@ pub(crate) fn run(arguments: &Arguments) {
     let mut planned: Vec<_> = of_workers.iter().chain(&of_the_server).collect();
     planned.sort_by_key(|planned| planned.at);
     let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
+    // there even if nobody dies
+    write("deaths.txt", String::new());
     write("plan.txt", lines.join("\n") + "\n");
     crate::complain(&format!(
         "seed {seed}: {} faults planned, see {}",

@@ -1,6 +1,6 @@
 //! Watches the lock's server and writes down the order in which it lets calls in.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -48,18 +48,18 @@ pub(crate) struct Lookout {
 
 impl Lookout {
     pub(crate) fn start(address: String, folder: &Path) -> Self {
-        let mut file =
-            File::create(folder.join("arrivals.txt")).expect("the run's folder is writable");
+        let create = |name| File::create(folder.join(name)).expect("the run's folder is writable");
+        let (mut file, mut grants) = (create("arrivals.txt"), create("grants.txt"));
         let stop = Arc::new(AtomicBool::new(false));
         let pulse = {
             let (address, stopped) = (address.clone(), Arc::clone(&stop));
-            let file =
-                File::create(folder.join("stalls.txt")).expect("the run's folder is writable");
+            let file = create("stalls.txt");
             std::thread::spawn(move || feel_the_pulse(&address, file, &stopped))
         };
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let mut known = HashSet::new();
+            let mut waiting: HashMap<String, u32> = HashMap::new();
             while !stopped.load(Ordering::Relaxed) {
                 // the server may be down; its end ends this call
                 let _ended = follow(
@@ -67,7 +67,14 @@ impl Lookout {
                     timing::moment(),
                     || stopped.load(Ordering::Relaxed),
                     |seen: &Seen| {
+                        waiting.extend(wire::queues(seen));
                         for (key, ticket) in wire::arrivals(std::slice::from_ref(seen)) {
+                            if seen.name() == "set"
+                                && let Some(process) = waiting.remove(&ticket)
+                            {
+                                writeln!(grants, "{} {key} {process}", seen.micros)
+                                    .expect("the disk is not full");
+                            }
                             if known.insert(ticket.clone()) {
                                 writeln!(file, "{} {key} {ticket}", now())
                                     .expect("the disk is not full");

@@ -1,12 +1,12 @@
 //! Does the planned faults, and writes down when each of them really was.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use tests::chaos::evidence::Fault;
 use tests::chaos::now;
@@ -70,6 +70,23 @@ impl Worker {
         };
         worker.life += 1;
         worker
+    }
+
+    /// `kill -9`, written down with the wall clock: the server's clock, by which its tickets live.
+    fn kill(&mut self) {
+        self.child.kill();
+        let at = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .expect("it is later than 1970")
+            .as_micros();
+        let path = self.folder.join("deaths.txt");
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        writeln!(
+            file.expect("the run's folder is writable"),
+            "{at} {}",
+            self.child.id()
+        )
+        .expect("the disk is not full");
     }
 
     fn restart(&mut self) {
@@ -141,8 +158,8 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
     let slow = |most: u64| Duration::from_millis(10 + planned.choice % most);
     match planned.kind {
         Kind::WorkerKilled => {
-            worker.child.kill();
-            stay();
+            worker.kill();
+            timing::block(planned.length);
             worker.restart();
         }
         Kind::WorkerPausedShort | Kind::WorkerPausedLong => {

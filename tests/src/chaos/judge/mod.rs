@@ -51,6 +51,7 @@ pub fn judge(evidence: &Evidence) -> Vec<Verdict> {
         fencing::no_stale_write(evidence),
         fencing::tokens_grow(evidence),
         order::first_come_first_served(evidence),
+        order::the_dead_are_passed_over(evidence),
         liveness::nobody_is_left_waiting(evidence),
         liveness::freed_after_a_death(evidence),
         exclusion::no_poll_after_the_deadline(evidence),

@@ -51,3 +51,26 @@ pub(super) fn first_come_first_served(evidence: &Evidence) -> Verdict {
     }
     verdict
 }
+
+/// R4b: a ticket lives for four heartbeats of its process; the lock isn't given to one that is long dead.
+pub(super) fn the_dead_are_passed_over(evidence: &Evidence) -> Verdict {
+    let mut verdict = Verdict::new("R4b the dead are passed over");
+    let life = (evidence.run.heartbeat * 4 + evidence.run.moment) / 1_000;
+    let deaths: HashMap<u32, u64> = evidence
+        .deaths
+        .iter()
+        .map(|(at, process)| (*process, *at))
+        .collect();
+    for (at, key, process) in &evidence.grants {
+        verdict.checked += 1;
+        if let Some(death) = deaths.get(process)
+            && *at > death + life
+        {
+            verdict.wrong.push(format!(
+                "{key}: given to a ticket of process {process}, which had been dead for {} ms",
+                (at - death) / 1_000
+            ));
+        }
+    }
+    verdict
+}

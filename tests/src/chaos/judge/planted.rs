@@ -310,6 +310,19 @@ proptest! {
 }
 
 #[test]
+fn a_grant_to_the_dead_is_found() {
+    let mut evidence = history(&[(1, 5, 5)]);
+    evidence.deaths = vec![(5_000_000, 77)];
+    evidence.grants = vec![
+        (5_500_000, "chaos:1".to_owned(), 77),
+        (9_000_000, "chaos:1".to_owned(), 78),
+    ];
+    assert_eq!(found(&evidence), Vec::<&str>::new());
+    evidence.grants.push((5_600_000, "chaos:1".to_owned(), 77));
+    assert_eq!(found(&evidence), ["R4"]);
+}
+
+#[test]
 fn what_is_left_in_the_end_is_found() {
     let mut evidence = history(&[(1, 5, 5), (2, 5, 5)]);
     evidence
