@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use tests::chaos::evidence::Run;
+use tests::chaos::evidence::{Fault, Run};
+use tests::chaos::plan::Kind;
 use tests::chaos::{nanos, now, plan};
 use tests::register::Register;
 use tests::server::Settings;
@@ -84,13 +85,28 @@ pub(crate) fn run(arguments: &Arguments) {
         });
     });
     run.healed = now();
-    timing::block((start + *time).saturating_duration_since(Instant::now()));
+    let left = (start + *time).saturating_duration_since(Instant::now());
+    timing::block(left * 3 / 5);
+    // losing every announcement costs a waiter a heartbeat; this is no fault to heal
+    let deaf = now();
+    if arguments.locked {
+        workers.iter().for_each(Worker::deafen);
+    }
+    timing::block(left * 2 / 5);
     run.stopped = now();
     let mut outcome: Vec<String> = workers
         .iter_mut()
         .filter_map(|worker| worker.end(timing::patience()))
         .collect();
     lookout.end();
+    for number in 0..arguments.workers {
+        record.write(&Fault {
+            from: deaf,
+            to: now(),
+            kind: Kind::AnnouncementsLost,
+            worker: Some(number),
+        });
+    }
     outcome.extend(left_behind(&server));
     outcome.push(String::new());
     write("run.txt", run.text());

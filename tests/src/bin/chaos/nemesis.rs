@@ -28,7 +28,7 @@ impl Record {
         ))
     }
 
-    fn write(&self, fault: &Fault) {
+    pub(crate) fn write(&self, fault: &Fault) {
         self.0
             .lock()
             .expect("no thread panics while it writes")
@@ -92,6 +92,11 @@ impl Worker {
     fn restart(&mut self) {
         self.child = launch(&mut self.setup, &self.folder, self.number, self.life);
         self.life += 1;
+    }
+
+    /// Loses every announcement from now on.
+    pub(crate) fn deafen(&self) {
+        self.proxy.drop_messages();
     }
 
     /// Tells it to stop, and waits for its end; a sentence if it has none.

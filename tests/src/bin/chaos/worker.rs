@@ -187,10 +187,10 @@ impl House {
             _ => lease * random.random_range(100..200) / 100,
         };
         let way = match random.random_range(0..100) {
-            0..60 => Way::Plain,
-            60..68 => Way::Early,
-            68..74 => Way::Panic,
-            74..88 => Way::Cancel,
+            0..50 => Way::Plain,
+            50..57 => Way::Early,
+            57..63 => Way::Panic,
+            63..88 => Way::Cancel,
             _ => Way::Blocking,
         };
         let door = random.random_range(0..10);

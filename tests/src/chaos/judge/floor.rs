@@ -43,7 +43,11 @@ pub(super) fn something_happened(evidence: &Evidence) -> Verdict {
     }
     // one lease of the dead, and the way back
     let patience = 6 * SECOND;
-    for fault in &evidence.faults {
+    for fault in evidence
+        .faults
+        .iter()
+        .filter(|fault| fault.to < run.stopped)
+    {
         let next = begins.get(begins.partition_point(|begin| *begin < fault.to));
         if next.is_none_or(|next| *next > fault.to + patience) {
             verdict.wrong.push(format!(

@@ -74,6 +74,13 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
         .chain(last)
         .filter(|(_, _, next)| *next > quiet)
         .collect();
+    let mut departures: Vec<(u64, &str)> = evidence
+        .calls
+        .iter()
+        .filter(|call| call.body.is_none())
+        .filter_map(|call| Some((call.left.as_ref()?.0, call.wish.key.as_str())))
+        .collect();
+    departures.sort_unstable();
     for call in &evidence.calls {
         let ended = gone(evidence, call).min(end);
         if let Some((at, how)) = &call.left
@@ -96,7 +103,10 @@ pub(super) fn nobody_is_left_waiting(evidence: &Evidence) -> Verdict {
         for (key, free, next) in &idle {
             let from = (*free).max(call.want).max(quiet);
             let to = (*next).min(waits_until);
-            if *key != call.wish.key || to <= from || to - from <= bound {
+            if *key != call.wish.key
+                || to <= from
+                || longest_wait(&departures, key, from, to) <= bound
+            {
                 continue;
             }
             if evidence
@@ -152,6 +162,22 @@ fn gone(evidence: &Evidence, call: &Call) -> u64 {
             && fault.from >= call.want
     });
     deaths.map(|death| death.from).min().unwrap_or(u64::MAX)
+}
+
+/// The longest time between two moments without a departure: each may pass the lock on to a waiter who doesn't know yet.
+fn longest_wait(departures: &[(u64, &str)], key: &str, from: u64, to: u64) -> u64 {
+    let first = departures.partition_point(|(at, _)| *at <= from);
+    let (mut longest, mut last) = (0, from);
+    for (at, of) in departures.iter().skip(first) {
+        if *at >= to {
+            break;
+        }
+        if *of == key {
+            longest = longest.max(at - last);
+            last = *at;
+        }
+    }
+    longest.max(to - last)
 }
 
 fn last_uses(evidence: &Evidence) -> Vec<(&str, u64)> {
