@@ -2,6 +2,7 @@
 
 mod blocked;
 mod cancelled;
+mod clock;
 mod connections;
 mod crowd;
 mod killed;

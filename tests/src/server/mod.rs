@@ -1,5 +1,6 @@
 //! Real `redis-server` processes, each with its own port and folder.
 
+mod clock;
 mod folder;
 mod monitor;
 mod port;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use lockruntime::{LockManager, LockManagerBuilder};
 
+use clock::Clock;
 pub use folder::Folder;
 pub use monitor::{Mark, Monitor, Seen, follow};
 pub use port::Port;
@@ -27,6 +29,7 @@ use crate::{Child, logs, timing};
 pub struct RedisServer {
     port: Port,
     folder: Folder,
+    clock: Option<Clock>,
     process: Option<Child>,
     settings: Settings,
 }
@@ -44,14 +47,28 @@ impl RedisServer {
     /// When there is no `redis-server`, with a sentence that says what to install.
     #[must_use]
     pub fn with(settings: Settings) -> Self {
+        let folder = Folder::new("redis");
+        let clock = settings.own_clock.then(|| Clock::new(folder.path()));
         let mut server = Self {
             port: Port::claim(),
-            folder: Folder::new("redis"),
+            folder,
+            clock,
             process: None,
             settings,
         };
         server.run();
         server
+    }
+
+    /// Steps the server's wall clock to so much ahead of the machine's.
+    ///
+    /// # Panics
+    /// When the server has no clock of its own, see [`Settings::own_clock`].
+    pub fn set_clock_ahead(&self, ahead: Duration) {
+        self.clock
+            .as_ref()
+            .expect("the server was started with Settings::own_clock")
+            .set_ahead(ahead);
     }
 
     /// `127.0.0.1:port`.
@@ -165,6 +182,9 @@ impl RedisServer {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
+        if let Some(clock) = &self.clock {
+            clock.give_to(&mut command);
+        }
         let process = Child::start(command).unwrap_or_else(|error| panic!("{}", missing(&error)));
         self.process = Some(process);
         self.wait_for_answer();

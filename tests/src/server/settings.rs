@@ -8,6 +8,7 @@ use std::path::Path;
 pub struct Settings {
     append_only: bool,
     password: Option<String>,
+    pub(super) own_clock: bool,
     lines: Vec<String>,
 }
 
@@ -23,6 +24,13 @@ impl Settings {
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
         self.password = Some(password.to_owned());
+        self
+    }
+
+    /// A wall clock of its own, for [`RedisServer::set_clock_ahead`](super::RedisServer::set_clock_ahead).
+    #[must_use]
+    pub fn own_clock(mut self) -> Self {
+        self.own_clock = true;
         self
     }
 
