@@ -3,7 +3,7 @@
 //! Left out: the wall of real time around giving back ("moot"), which no run here gets to, and pauses between tries, which a
 //! tick is too coarse for: a failed call is tried again at once.
 
-use crate::rules::{Config, FOR_EVER, Times};
+use crate::rules::{Config, Times};
 use crate::server::{Number, Push, Released};
 
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,8 +71,8 @@ pub(crate) struct Attempt {
     /// For the checks only: it has stood in the queue; something happened to it that may cost it its place.
     pub(crate) queued: bool,
     pub(crate) excused: bool,
-    /// How many grants in a row nobody looked at.
-    pub(crate) untaken: u8,
+    /// Granted: ticks until the server has surely ended the grant if nobody takes it.
+    pub(crate) lapses: u8,
 }
 
 impl Attempt {
@@ -93,7 +93,7 @@ impl Attempt {
             crossed: false,
             queued: false,
             excused: false,
-            untaken: 0,
+            lapses: 0,
         }
     }
 
@@ -130,7 +130,7 @@ impl Attempt {
     pub(crate) fn due(&self, c: &Config) -> Option<Call> {
         let due = self.timer == 0 && self.process_runs();
         match self.phase {
-            Phase::Waiting if due && !self.asking && !self.is_given_up_on(c) => Some(Call::Ask),
+            Phase::Waiting if due && !self.asking => Some(Call::Ask),
             Phase::Held if due && !self.renewing && self.ran < c.times.body => Some(Call::Renew),
             Phase::Granted if due && !self.renewing && !c.rules.renews_only_begun => {
                 Some(Call::Renew)
@@ -155,6 +155,7 @@ impl Attempt {
         self.phase = Phase::Granted;
         self.token = token;
         self.left = length.saturating_sub(age);
+        self.lapses = length;
         self.timer = (length / 3).saturating_sub(age);
     }
 
@@ -163,26 +164,26 @@ impl Attempt {
         length > age.saturating_add(c.times.breath)
     }
 
-    /// Nobody has looked at the grant in time: taken back, and asked for anew.
-    pub(crate) fn take_back(&mut self, c: &Config) {
-        if c.rules.untaken_asks != FOR_EVER {
-            self.untaken = (self.untaken + 1).min(c.rules.untaken_asks + 1);
-        }
+    /// Nobody has looked at the grant in time: it is taken back, and asked for anew once it has lapsed; an ask before would
+    /// lengthen it. If the caller has looked, though too late, that is what is wanted.
+    pub(crate) fn take_back(&mut self, c: &Config, looked: bool) {
+        let lapses = c.rules.untaken_lapses && !looked;
+        self.timer = if lapses { self.lapses } else { 0 };
         self.phase = Phase::Waiting;
-        self.timer = 0;
         self.left = 0;
         self.token = 0;
+        self.lapses = 0;
     }
 
-    /// The keeper asks no more for a caller that shows no sign of life.
-    fn is_given_up_on(&self, c: &Config) -> bool {
-        !self.is_awake() && self.untaken > c.rules.untaken_asks
+    /// Granted, and too late to begin.
+    pub(crate) fn is_overdue(&self, c: &Config) -> bool {
+        self.phase == Phase::Granted && self.process_runs() && !self.begins_in_time(&c.times)
     }
 
     pub(crate) fn begin(&mut self) {
         self.phase = Phase::Held;
         self.ran = 0;
-        self.untaken = 0;
+        self.lapses = 0;
     }
 
     pub(crate) fn held(&mut self, c: &Config, token: Number, age: u8) {
@@ -196,6 +197,9 @@ impl Attempt {
                 if token == self.token || !c.rules.newer_token_ends_hold =>
             {
                 self.left = self.left.max(c.times.lease.saturating_sub(sent));
+                if self.phase == Phase::Granted {
+                    self.lapses = c.times.lease;
+                }
             }
             // the server had forgotten the first grant and gave a second one
             Phase::Granted if token > self.token => self.grant(c, token, c.times.lease, sent),
@@ -213,7 +217,7 @@ impl Attempt {
                 self.place = Some((number, age));
                 let poll = c.times.poll.saturating_sub(age);
                 // the first two look again as soon as the holder's lease may be over
-                self.timer = if rank <= 1 {
+                self.timer = if rank <= 1 || left == 0 {
                     poll.min(left.max(1))
                 } else {
                     poll
@@ -225,7 +229,11 @@ impl Attempt {
                     self.timer = 0;
                 }
             }
-            Phase::Releasing | Phase::Withdrawing | Phase::Settling => {
+            // the server had forgotten its grant, and has queued the ticket anew
+            Phase::Granted | Phase::Held if number > self.token => {
+                self.crossed |= c.rules.settles_crossed;
+            }
+            Phase::Lost | Phase::Releasing | Phase::Withdrawing | Phase::Settling => {
                 self.crossed |= c.rules.settles_crossed;
             }
             _ => {}
@@ -324,6 +332,7 @@ impl Attempt {
         self.timer = 0;
         self.left = 0;
         self.token = 0;
+        self.lapses = 0;
         self.place = None;
         self.renewing = false;
         self.hinted = false;
@@ -381,6 +390,7 @@ impl Attempt {
         }
         if matches!(self.phase, Phase::Granted | Phase::Held) {
             self.left = self.left.saturating_sub(1);
+            self.lapses = self.lapses.saturating_sub(1);
         }
         if self.phase == Phase::Held {
             self.ran = (self.ran + u8::from(self.is_awake())).min(c.times.body);

@@ -1,7 +1,7 @@
 //! What each rule prevents: without it, the search finds a run that breaks a promise.
 
 use crate::checker::breaks;
-use crate::rules::{ALL, Bound, Budget, CALM, Config, FOR_EVER, Rules, Times};
+use crate::rules::{ALL, Bound, Budget, CALM, Config, Rules, Times};
 
 const MAY_RUN: &str = "may run";
 const UNUSED: &str = "no unused lock stays unused";
@@ -433,11 +433,11 @@ fn withdrawal_before_the_last_moment_of_an_ask_settles_nothing() {
     );
 }
 
-/// As the keeper does today; see the README.
+/// The ask finds the lock to be its ticket's, and lengthens it.
 #[test]
-fn blocked_caller_keeps_a_lock_that_nobody_uses_when_its_grant_is_asked_for_again_and_again() {
+fn blocked_caller_keeps_a_lock_that_nobody_uses_when_its_grant_does_not_lapse() {
     let rules = Rules {
-        untaken_asks: FOR_EVER,
+        untaken_lapses: false,
         ..ALL
     };
     let c = two(Budget { blocks: 1, ..CALM }, rules);
@@ -454,18 +454,16 @@ fn blocked_caller_keeps_a_lock_that_nobody_uses_when_its_grant_is_asked_for_agai
         ..c
     };
     breaks(
-        "an untaken grant is not asked for without end",
+        "an untaken grant lapses before it is asked for anew",
         &config,
         "untaken",
     );
 }
 
-/// With the rest of the rule in place: nobody asks for the grant either.
 #[test]
 fn grant_renewed_before_its_body_begins_is_kept_by_a_blocked_caller() {
     let rules = Rules {
         renews_only_begun: false,
-        untaken_asks: 0,
         ..ALL
     };
     let c = two(Budget { blocks: 1, ..CALM }, rules);

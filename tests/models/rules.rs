@@ -29,9 +29,6 @@ impl Times {
     }
 }
 
-/// Without end.
-pub(crate) const FOR_EVER: u8 = u8::MAX;
-
 /// Every rule that a run can leave out. What each prevents stands at its test in `left_out`.
 #[derive(Clone, Copy, Debug)]
 #[expect(
@@ -68,8 +65,7 @@ pub(crate) struct Rules {
     pub(crate) settles_crossed: bool,
     pub(crate) settles_by_server_time: bool,
     pub(crate) forgets_place: bool,
-    /// How often a grant that nobody took is asked for anew while its caller shows no sign of life.
-    pub(crate) untaken_asks: u8,
+    pub(crate) untaken_lapses: bool,
 }
 
 /// The product's protocol.
@@ -101,7 +97,7 @@ pub(crate) const ALL: Rules = Rules {
     settles_crossed: true,
     settles_by_server_time: true,
     forgets_place: true,
-    untaken_asks: FOR_EVER,
+    untaken_lapses: true,
 };
 
 /// How often each may happen in one run, at any moment.

@@ -6,7 +6,7 @@
 
 use crate::attempt::{Attempt, Call, Phase, Still};
 use crate::rules::{Bound, Budget, Config};
-use crate::server::{Ask, Asked, Number, Released, Server, Ticket};
+use crate::server::{Ask, Asked, Number, Push, Released, Server, Ticket};
 
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Answer {
@@ -46,6 +46,10 @@ pub(crate) enum Step {
     Send(Ticket, Call, How),
     Push(Ticket, usize),
     Begin(Ticket),
+    /// The caller looks at its grant too late, before the keeper takes it back.
+    Look(Ticket),
+    /// The keeper takes an overdue grant back.
+    TakeBack(Ticket),
     End(Ticket),
     Leave(Ticket),
     Execute(usize),
@@ -143,6 +147,13 @@ impl World {
                     urgent = true;
                     steps.push(Step::Begin(ticket));
                 }
+                Phase::Granted if attempt.is_overdue(c) && c.rules.takes_back_untaken => {
+                    urgent = true;
+                    steps.push(Step::TakeBack(ticket));
+                    if attempt.is_awake() {
+                        steps.push(Step::Look(ticket));
+                    }
+                }
                 Phase::Held if attempt.is_awake() => {
                     steps.push(Step::End(ticket));
                     urgent |= attempt.ran >= c.times.body;
@@ -227,9 +238,15 @@ impl World {
             Step::Send(ticket, call, how) => self.send(c, ticket, call, how),
             Step::Push(ticket, place) => {
                 let push = self.server.pushes[place];
+                if let Bound::Untaken(_) = c.bound {
+                    // each repetition is a hint to ask, which lengthens an untaken grant: a server sends one
+                    self.server.pushes.remove(place);
+                }
                 self.of_mut(ticket).take(c, push);
             }
             Step::Begin(ticket) => self.begin(c, ticket),
+            Step::Look(ticket) => self.of_mut(ticket).take_back(c, true),
+            Step::TakeBack(ticket) => self.of_mut(ticket).take_back(c, false),
             Step::End(ticket) => self.of_mut(ticket).leave(Phase::Releasing),
             Step::Leave(ticket) => match self.of(ticket).phase {
                 Phase::Waiting => self.of_mut(ticket).give_up(c),
@@ -537,16 +554,6 @@ impl World {
 
     /// Forgets what can no longer matter, so that equal situations are equal states.
     fn tidy(&mut self, c: &Config) {
-        for attempt in &mut self.attempts {
-            // nobody has looked in time: taken back and asked for anew
-            if attempt.phase == Phase::Granted
-                && attempt.process_runs()
-                && c.rules.takes_back_untaken
-                && !attempt.begins_in_time(&c.times)
-            {
-                attempt.take_back(c);
-            }
-        }
         let attempts = &self.attempts;
         let of = |ticket: Ticket| &attempts[usize::from(ticket)];
         let server = &mut self.server;
@@ -595,8 +602,62 @@ impl World {
                 message.awaited = false;
             }
         }
+        if rules.clock_floor && rules.unique_numbers {
+            self.renumber();
+        }
         self.net.sort_unstable();
         // a second copy of what is nobody's adds nothing
         self.net.dedup_by(|a, b| a == b && !a.awaited);
+    }
+
+    /// Numbers matter by their order alone: counts them anew from 1, so that runs in circles come back to the same state.
+    fn renumber(&mut self) {
+        let mut known: Vec<Number> = Vec::new();
+        self.each_number(&mut |number| known.push(*number));
+        known.push(0);
+        known.sort_unstable();
+        known.dedup();
+        self.each_number(&mut |number| {
+            let place = known.partition_point(|known| known < number);
+            *number = Number::try_from(place).unwrap_or(Number::MAX);
+        });
+    }
+
+    fn each_number(&mut self, visit: &mut impl FnMut(&mut Number)) {
+        let server = &mut self.server;
+        visit(&mut server.last);
+        visit(&mut self.seen.newest);
+        server
+            .owner
+            .iter_mut()
+            .for_each(|owner| visit(&mut owner.token));
+        server
+            .queue
+            .iter_mut()
+            .for_each(|waiter| visit(&mut waiter.number));
+        let push = |push: &mut Push, visit: &mut dyn FnMut(&mut Number)| {
+            visit(&mut push.number);
+            visit(&mut push.token);
+        };
+        server.pushes.iter_mut().for_each(|p| push(p, visit));
+        for attempt in &mut self.attempts {
+            visit(&mut attempt.token);
+            attempt
+                .place
+                .iter_mut()
+                .for_each(|place| visit(&mut place.0));
+        }
+        for message in &mut self.net {
+            visit(&mut message.token);
+            match &mut message.answer {
+                Some(Answer::Asked(Asked::Held { token })) => visit(token),
+                Some(Answer::Asked(Asked::Waiting { number, .. })) => visit(number),
+                Some(Answer::Gone {
+                    released: Released::Next(p),
+                    ..
+                }) => push(p, visit),
+                _ => {}
+            }
+        }
     }
 }
