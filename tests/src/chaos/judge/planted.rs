@@ -187,6 +187,21 @@ proptest! {
     }
 
     #[test]
+    fn a_smaller_token_is_excused_by_a_loss_of_data_and_a_repeated_one_never(turns in turns(), pick in any::<usize>(), repeated in any::<bool>()) {
+        let mut evidence = history(&turns);
+        let (first, second) = neighbours(&evidence, pick);
+        let (newer, at) = (body(&mut evidence, first).token, body(&mut evidence, first).begin);
+        body(&mut evidence, second).token = if repeated { newer } else { newer - 1 };
+        evidence.faults.push(fault(Kind::DataFlushed, None, at - 1, at));
+        // it had asked before, and was stopped a lease later
+        evidence.calls[second].want = at - MILLI;
+        let end = at + 600 * MILLI;
+        let late = body(&mut evidence, second);
+        late.last_poll = late.last_poll.min(end);
+        prop_assert_eq!(found(&evidence).contains(&"R3"), repeated);
+    }
+
+    #[test]
     fn an_order_inversion_is_found(turns in turns(), pick in any::<usize>()) {
         let mut evidence = history(&turns);
         let (first, second) = neighbours(&evidence, pick);
