@@ -42,6 +42,8 @@ pub(crate) struct Attempt {
     renewing: Option<Moment>,
     /// Some ask has been executed, or may have been: the server may know this ticket.
     touched: bool,
+    /// Until then an unused grant may stand, which an ask would lengthen: no hint makes us ask earlier.
+    lapses: Moment,
     /// A hand-over was announced that didn't fit: ask again as soon as the present ask is answered.
     hinted: bool,
     unsettled: Unsettled,
@@ -82,6 +84,7 @@ impl Attempt {
             asking: false,
             renewing: None,
             touched: false,
+            lapses: Moment::ZERO,
             hinted: false,
             unsettled: Unsettled::default(),
         };
@@ -181,6 +184,7 @@ impl Attempt {
             } if now >= renewals.lease.start_by() => {
                 let lapses = *lapses;
                 if self.order.life.take_back() {
+                    self.lapses = lapses;
                     self.phase = Phase::Waiting { next: lapses };
                     self.tick(now, calls);
                 } else {
@@ -260,6 +264,7 @@ impl Attempt {
             | Phase::Over => false,
         };
         if taken_back {
+            self.lapses = Moment::ZERO;
             self.phase = Phase::Waiting { next: now };
             self.tick(now, calls);
         }
@@ -370,7 +375,7 @@ impl Attempt {
             match self.waiter.handed_over(hand_over, now) {
                 Some(lease) => self.grant(lease, now),
                 None => {
-                    *next = now;
+                    *next = now.max(self.lapses);
                     self.hinted = true;
                     self.tick(now, calls);
                 }
@@ -503,7 +508,7 @@ impl Attempt {
     /// The storage is back and may have forgotten.
     pub(crate) fn hurry(&mut self, now: Moment, calls: &mut Calls) {
         match &mut self.phase {
-            Phase::Waiting { next } => *next = now,
+            Phase::Waiting { next } => *next = now.max(self.lapses),
             // one that is under way is answered or fails soon
             Phase::Granted { renewals, .. } | Phase::Held(renewals) if self.renewing.is_none() => {
                 renewals.hurry(now)

@@ -167,6 +167,12 @@ fn a_grant_that_nobody_takes_lapses_and_old_pushes_mean_nothing() {
     assert_eq!(bench.tick(late), []);
     assert_eq!(bench.begins(late), None);
     // an ask now would find the grant and lengthen it: the next in line would wait for somebody who doesn't come
+    // and no hint makes it ask earlier
+    bench
+        .attempt
+        .handed_over(hand_over, at(late + 1), &mut bench.calls);
+    bench.attempt.hurry(at(late + 2), &mut bench.calls);
+    assert_eq!(bench.sent(), []);
     let lapsed = bench.attempt.due().unwrap();
     assert_eq!(lapsed, at(10) + ms(2_500) + Timing::margin(ms(2_500)));
     let lapsed = u64::try_from(lapsed.since(at(0)).as_millis()).unwrap();
