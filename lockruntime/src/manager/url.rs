@@ -35,16 +35,14 @@ impl Location {
                 _ => rest.push((name.into_owned(), value.into_owned())),
             }
         }
+        let cut = url.query().is_some_and(|query| query.contains('@'));
         url.set_query(None);
         for (name, value) in rest {
-            let known = match url.scheme() {
-                "redis" => false,
-                "redis+unix" => ["db", "user", "pass"].contains(&&*name),
-                _ => false,
-            };
+            let known = url.scheme() == "redis+unix" && ["db", "user", "pass"].contains(&&*name);
             if !known {
-                // a name may be the rest of a password with an unescaped question mark: only plain words are shown
-                let plain = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                // a name may be the rest of a password with an unescaped question mark: only plain words are shown,
+                // and none where an @ follows
+                let plain = !cut && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
                 let shown = if plain && name.len() < 20 {
                     format!("the unknown parameter {name:?}")
                 } else {
@@ -111,6 +109,7 @@ mod tests {
         assert!(wrong("memory://?ap=x").contains("\"ap\""));
         for text in [
             "redis://u:p?secret@host:6379",
+            "redis://u:p?secret=x@host:6379",
             "redis://u:secret@host:port",
             "redis://u:secret@host:6379/x",
             "redis://u:secret@",
