@@ -14,7 +14,7 @@ fn chaos(arguments: &[&str]) -> (bool, String) {
 
 #[test]
 fn promises_hold_under_a_short_schedule_of_faults() {
-    let (held, report) = chaos(&["--topology", "standalone", "--seconds", "30", "--seed", "1"]);
+    let (held, report) = chaos(&["--topology", "standalone", "--seconds", "40", "--seed", "1"]);
     assert!(held, "{report}");
 }
 

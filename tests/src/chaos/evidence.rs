@@ -8,6 +8,7 @@
 //! | `worker-<worker>.<life>.txt` | a [`journal`](super::journal) |
 //! | `arrivals.txt` | `<time> <key> <ticket>`, in the order in which the server let them in |
 //! | `stalls.txt` | `<from> <to>`: when the server answered slowly, though no fault was meant |
+//! | `skipped.txt` | `<kind>`: a fault that was planned, and can't be made on this machine |
 //! | `deaths.txt` | `<time> <process id>`: workers that were killed |
 //! | `grants.txt` | `<time> <key> <process id>`: tickets that stood in a queue and got the lock |
 //! | `store.txt` | the guarded store's log, see [`Register::store_log`](crate::register::Register::store_log) |
@@ -154,9 +155,11 @@ pub struct Evidence {
     pub calls: Vec<Call>,
     /// Key and ticket in the order of arrival, and when.
     pub arrivals: Vec<(u64, String, String)>,
-    /// Processes that were killed, and when: microseconds of the wall clock, which is the server's.
+    /// Faults that were planned, and can't be made on this machine.
+    pub skipped: Vec<Kind>,
+    /// Processes that were killed, and when.
     pub deaths: Vec<(u64, u32)>,
-    /// When a ticket that had queued was given the lock, of which key, and to which process it belonged; the same clock.
+    /// When a ticket that had queued was given the lock, of which key, and to which process it belonged.
     pub grants: Vec<(u64, String, u32)>,
     /// The store's log.
     pub store: Vec<Deed>,
@@ -176,6 +179,7 @@ impl Evidence {
             faults: lines(folder, "faults.txt", fault)?,
             stalls: lines(folder, "stalls.txt", stall)?,
             arrivals: lines(folder, "arrivals.txt", arrival)?,
+            skipped: lines(folder, "skipped.txt", Kind::named)?,
             deaths: lines(folder, "deaths.txt", death)?,
             grants: lines(folder, "grants.txt", grant)?,
             store: lines(folder, "store.txt", deed)?,

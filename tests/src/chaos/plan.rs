@@ -37,6 +37,12 @@ pub enum Kind {
     OneReplyLost,
     /// One script is lost with its connection.
     OneRequestLost,
+    /// Packets between a worker and the server are lost, in both directions.
+    Partition,
+    /// Packets of a worker are lost; the server's arrive.
+    PartitionOut,
+    /// Packets to a worker are lost; its own arrive.
+    PartitionIn,
     /// Announcements to a worker are lost.
     AnnouncementsLost,
     /// `kill -9` of the server, which restarts with its data.
@@ -57,10 +63,14 @@ pub enum Kind {
     ServerFull,
     /// `FLUSHALL`.
     DataFlushed,
+    /// The server's wall clock is set forward, over all leases.
+    ServerClockForward,
+    /// The server's wall clock is set back, and has made up for it before anything else happens to the server.
+    ServerClockBack,
 }
 
 /// Faults of one worker or its network.
-pub const OF_WORKERS: [Kind; 15] = [
+pub const OF_WORKERS: [Kind; 18] = [
     Kind::WorkerKilled,
     Kind::WorkerPausedShort,
     Kind::WorkerPausedLong,
@@ -75,11 +85,14 @@ pub const OF_WORKERS: [Kind; 15] = [
     Kind::SlowThenSilent,
     Kind::OneReplyLost,
     Kind::OneRequestLost,
+    Kind::Partition,
+    Kind::PartitionOut,
+    Kind::PartitionIn,
     Kind::AnnouncementsLost,
 ];
 
 /// Faults of the server.
-pub const OF_THE_SERVER: [Kind; 9] = [
+pub const OF_THE_SERVER: [Kind; 11] = [
     Kind::ServerRestarted,
     Kind::ServerRestartedEmpty,
     Kind::ServerPaused,
@@ -89,19 +102,16 @@ pub const OF_THE_SERVER: [Kind; 9] = [
     Kind::ClientsPaused,
     Kind::ServerFull,
     Kind::DataFlushed,
+    Kind::ServerClockForward,
+    Kind::ServerClockBack,
 ];
 
-/// What this topology, or this machine, has no fault for, and why. Shown in every report.
-pub const SKIPPED: [(&str, &str); 2] = [
-    (
-        "server clock steps",
-        "no clock of its own for one process here",
-    ),
-    (
-        "partitions by network namespaces",
-        "the proxy stands in for them",
-    ),
-];
+/// Faults that need a network of the run's own, see [`enter_own_network`](crate::fault::enter_own_network). Without it they are
+/// left out, and counted; the proxy's faults stand in for them.
+pub const OF_PACKETS: [Kind; 3] = [Kind::Partition, Kind::PartitionOut, Kind::PartitionIn];
+
+/// By how much the server's clock is set forward: more than all leases, tickets and asks last.
+pub const CLOCK_FORWARD: Duration = Duration::from_secs(5);
 
 impl Kind {
     /// All of them.
@@ -121,10 +131,13 @@ impl Kind {
         Self::all().find(|kind| kind.name() == name)
     }
 
-    /// The lock was forgotten: for one lease the old holder and a new one may run side by side.
+    /// The lock was forgotten, or has expired before its time: for one lease the old holder and a new one may run side by side.
     #[must_use]
     pub fn loses_data(self) -> bool {
-        matches!(self, Self::ServerRestartedEmpty | Self::DataFlushed)
+        matches!(
+            self,
+            Self::ServerRestartedEmpty | Self::DataFlushed | Self::ServerClockForward
+        )
     }
 
     /// A living waiter may lose its place: its asks can't be answered, or its ticket is gone.
@@ -147,7 +160,8 @@ impl Kind {
             | Self::ClientsKilled
             | Self::SubscribersKilled
             | Self::ScriptsFlushed
-            | Self::DataFlushed => (0, 1),
+            | Self::DataFlushed
+            | Self::ServerClockForward => (0, 1),
             Self::WorkerPausedShort => (100, 450),
             Self::WorkerPausedLong => (2_100, 3_000),
             Self::OneReplyLost | Self::OneRequestLost => (1_000, 1_500),
@@ -158,6 +172,10 @@ impl Kind {
             Self::SlowThenSilent => (1_500, 3_000),
             Self::Refused
             | Self::BlackHole
+            | Self::Partition
+            | Self::PartitionOut
+            | Self::PartitionIn
+            | Self::ServerClockBack
             | Self::RequestsLost
             | Self::RepliesLost
             | Self::RequestsLate
@@ -275,7 +293,7 @@ mod tests {
 
     #[test]
     fn the_short_run_has_every_kind() {
-        let (workers, server) = plan(1, Duration::from_secs(30), 4);
+        let (workers, server) = plan(1, Duration::from_secs(40), 4);
         let planned: Vec<_> = workers
             .iter()
             .chain(&server)

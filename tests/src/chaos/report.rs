@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::evidence::Evidence;
 use super::judge::{Verdict, hand_overs, overlaps};
-use super::plan::{Kind, SKIPPED};
+use super::plan::Kind;
 
 const SHOWN: usize = 5;
 
@@ -39,8 +39,12 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
     for row in cells.chunks(3) {
         writeln!(page, "  {}", row.join("    "))?;
     }
-    for (what, why) in SKIPPED {
-        writeln!(page, "  skipped: {what} ({why})")?;
+    if !evidence.skipped.is_empty() {
+        writeln!(
+            page,
+            "  skipped: {} partitions of packets; they need a network of the run's own: unshare, ip (iproute2), nft (nftables)",
+            evidence.skipped.len()
+        )?;
     }
 
     let began = evidence

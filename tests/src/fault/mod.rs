@@ -2,11 +2,13 @@
 
 mod backend;
 mod connection;
+mod firewall;
 mod proxy;
 mod resp;
 mod rules;
 
 pub use backend::FaultyBackend;
+pub use firewall::{Firewall, Lost, enter_own_network};
 pub use proxy::Proxy;
 pub use resp::Request;
 pub use rules::{Close, Flow, Trap};

@@ -78,6 +78,12 @@ impl Proxy {
         proxy
     }
 
+    /// Its port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
     /// `127.0.0.1:port`.
     #[must_use]
     pub fn address(&self) -> String {

@@ -3,15 +3,17 @@
 use std::time::{Duration, Instant};
 
 use tests::chaos::evidence::{Fault, Run};
-use tests::chaos::plan::Kind;
+use tests::chaos::plan::{Kind, OF_PACKETS};
 use tests::chaos::{nanos, now, plan};
+use tests::fault::Firewall;
 use tests::register::Register;
 use tests::server::Settings;
 use tests::{RedisServer, tidy, timing};
 
 use crate::arguments::Arguments;
+use crate::clock::Clock;
 use crate::lookout::Lookout;
-use crate::nemesis::{Record, Worker, disturb, disturb_server, lane};
+use crate::nemesis::{Record, Worker, disturb, disturb_server, lane, partition};
 use crate::worker::Setup;
 
 const TASKS: u64 = 3;
@@ -29,6 +31,7 @@ pub(crate) fn run(arguments: &Arguments) {
     let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
     // there even if nobody dies
     write("deaths.txt", String::new());
+    write("skipped.txt", String::new());
     write("plan.txt", lines.join("\n") + "\n");
     crate::complain(&format!(
         "seed {seed}: {} faults planned, see {}",
@@ -38,10 +41,15 @@ pub(crate) fn run(arguments: &Arguments) {
 
     // what was written to the file outlives the process; only a crash of the machine needs more, and a busy disk would hold up
     // the server
-    let settings = Settings::default().append_only().line("appendfsync no");
+    let settings = Settings::default()
+        .append_only()
+        .line("appendfsync no")
+        .own_clock();
     let mut server = RedisServer::with(settings);
+    let clock = Clock::of(&server);
+    let firewall = Firewall::of_own_network();
     let register = Register::start();
-    let lookout = Lookout::start(server.address(), folder);
+    let lookout = Lookout::start(server.address(), folder, clock.clone());
     let setup = Setup {
         url: String::new(),
         register: register.url(),
@@ -73,15 +81,20 @@ pub(crate) fn run(arguments: &Arguments) {
             return;
         }
         let (record, server) = (&record, &mut server);
-        let of_the_server = &of_the_server;
+        let (of_the_server, clock) = (&of_the_server, &clock);
         scope.spawn(move || {
             lane(of_the_server, start, record, |planned| {
-                disturb_server(server, planned)
+                disturb_server(server, clock, planned)
             })
         });
         lane(&of_workers, start, record, |planned| {
             let worker = planned.worker.and_then(|number| workers.get_mut(number));
-            disturb(worker.expect("planned for a worker that is there"), planned)
+            let worker = worker.expect("planned for a worker that is there");
+            if OF_PACKETS.contains(&planned.kind) {
+                partition(worker, firewall.as_ref(), planned)
+            } else {
+                disturb(worker, planned)
+            }
         });
     });
     run.healed = now();

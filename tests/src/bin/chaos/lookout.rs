@@ -14,6 +14,8 @@ use tests::chaos::now;
 use tests::server::{Seen, follow};
 use tests::{timing, wire};
 
+use crate::clock::Clock;
+
 /// What an answer of an undisturbed server takes at the most on a machine that isn't too busy.
 const SLOW: u64 = 40_000_000;
 
@@ -47,7 +49,7 @@ pub(crate) struct Lookout {
 }
 
 impl Lookout {
-    pub(crate) fn start(address: String, folder: &Path) -> Self {
+    pub(crate) fn start(address: String, folder: &Path, clock: Clock) -> Self {
         let create = |name| File::create(folder.join(name)).expect("the run's folder is writable");
         let (mut file, mut grants) = (create("arrivals.txt"), create("grants.txt"));
         let stop = Arc::new(AtomicBool::new(false));
@@ -72,8 +74,12 @@ impl Lookout {
                             if seen.name() == "set"
                                 && let Some(process) = waiting.remove(&ticket)
                             {
-                                writeln!(grants, "{} {key} {process}", seen.micros)
-                                    .expect("the disk is not full");
+                                writeln!(
+                                    grants,
+                                    "{} {key} {process}",
+                                    clock.boot_time(seen.micros)
+                                )
+                                .expect("the disk is not full");
                             }
                             if known.insert(ticket.clone()) {
                                 writeln!(file, "{} {key} {ticket}", now())

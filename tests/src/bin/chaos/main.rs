@@ -1,6 +1,7 @@
 //! A long run of real processes under faults, and its judgement. `tests/run-chaos` starts it; it starts itself as its workers.
 
 mod arguments;
+mod clock;
 mod driver;
 mod lookout;
 mod nemesis;
@@ -28,7 +29,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
         Ok(Task::Replay(folder)) => verdict_on(&folder),
-        Ok(Task::Run(arguments)) => run(&arguments),
+        Ok(Task::Run(arguments)) => {
+            tests::fault::enter_own_network();
+            run(&arguments)
+        }
     }
 }
 

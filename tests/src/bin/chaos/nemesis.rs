@@ -6,16 +6,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use tests::chaos::evidence::Fault;
 use tests::chaos::now;
-use tests::chaos::plan::{Kind, Planned};
-use tests::fault::{Close, Flow, Proxy, Request};
+use tests::chaos::plan::{CLOCK_FORWARD, Kind, Planned};
+use tests::fault::{Close, Firewall, Flow, Lost, Proxy, Request};
 use tests::server::Raw;
 use tests::wire::Verb;
 use tests::{Child, RedisServer, timing};
 
+use crate::clock::Clock;
 use crate::worker::Setup;
 
 /// The list of faults as they were.
@@ -72,21 +73,14 @@ impl Worker {
         worker
     }
 
-    /// `kill -9`, written down with the wall clock: the server's clock, by which its tickets live.
+    /// `kill -9`, written down.
     fn kill(&mut self) {
         self.child.kill();
-        let at = SystemTime::now()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .expect("it is later than 1970")
-            .as_micros();
-        let path = self.folder.join("deaths.txt");
-        let file = OpenOptions::new().create(true).append(true).open(path);
-        writeln!(
-            file.expect("the run's folder is writable"),
-            "{at} {}",
-            self.child.id()
-        )
-        .expect("the disk is not full");
+        let at = now();
+        append(
+            &self.folder.join("deaths.txt"),
+            &format!("{at} {}", self.child.id()),
+        );
     }
 
     fn restart(&mut self) {
@@ -243,14 +237,56 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
         | Kind::ScriptsFlushed
         | Kind::ClientsPaused
         | Kind::ServerFull
-        | Kind::DataFlushed => unreachable!("a fault of the server, planned for a worker"),
+        | Kind::DataFlushed
+        | Kind::ServerClockForward
+        | Kind::ServerClockBack => unreachable!("a fault of the server, planned for a worker"),
+        Kind::Partition | Kind::PartitionOut | Kind::PartitionIn => {
+            unreachable!("the firewall's part")
+        }
     }
     worker.proxy.heal();
     Some((from, now()))
 }
 
+/// The longest time that TCP lets pass after a partition until it sends again what was lost.
+const SENT_AGAIN: Duration = Duration::from_secs(1);
+
+/// Loses packets between a worker and its way to the server. `None` without a network of our own; that is written down.
+pub(crate) fn partition(
+    worker: &Worker,
+    firewall: Option<&Firewall>,
+    planned: &Planned,
+) -> Option<(u64, u64)> {
+    let Some(firewall) = firewall else {
+        append(&worker.folder.join("skipped.txt"), &planned.kind.name());
+        return None;
+    };
+    let lost = if planned.kind == Kind::PartitionOut {
+        Lost::Requests
+    } else if planned.kind == Kind::PartitionIn {
+        Lost::Replies
+    } else {
+        Lost::Both
+    };
+    let from = now();
+    firewall.drop(worker.proxy.port(), lost);
+    timing::block(planned.length);
+    firewall.heal();
+    timing::block(SENT_AGAIN);
+    Some((from, now()))
+}
+
+fn append(path: &Path, line: &str) {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    writeln!(file.expect("the run's folder is writable"), "{line}").expect("the disk is not full");
+}
+
 /// A fault of the server.
-pub(crate) fn disturb_server(server: &mut RedisServer, planned: &Planned) -> Option<(u64, u64)> {
+pub(crate) fn disturb_server(
+    server: &mut RedisServer,
+    clock: &Clock,
+    planned: &Planned,
+) -> Option<(u64, u64)> {
     let length = planned.length.as_millis().to_string();
     let from = now();
     match planned.kind {
@@ -285,6 +321,12 @@ pub(crate) fn disturb_server(server: &mut RedisServer, planned: &Planned) -> Opt
             raw.run::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
         }
         Kind::DataFlushed => server.raw().run(&["FLUSHALL"]),
+        Kind::ServerClockForward => clock.step(server, |ahead| ahead + CLOCK_FORWARD),
+        Kind::ServerClockBack => {
+            clock.step(server, |ahead| ahead - planned.length);
+            // a loss of data before the clock has made up for it would bring old tokens back: nothing could tell the time
+            timing::block(planned.length + timing::moment());
+        }
         Kind::WorkerKilled
         | Kind::WorkerPausedShort
         | Kind::WorkerPausedLong
@@ -299,6 +341,9 @@ pub(crate) fn disturb_server(server: &mut RedisServer, planned: &Planned) -> Opt
         | Kind::SlowThenSilent
         | Kind::OneReplyLost
         | Kind::OneRequestLost
+        | Kind::Partition
+        | Kind::PartitionOut
+        | Kind::PartitionIn
         | Kind::AnnouncementsLost => unreachable!("a fault of a worker, planned for the server"),
     }
     Some((from, now()))

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{SECOND, Verdict, bodies, stalled};
-use crate::chaos::evidence::Evidence;
+use super::{SECOND, Verdict, bodies, millis, stalled};
+use crate::chaos::evidence::{Evidence, Fault};
+use crate::chaos::plan::Kind;
 
 /// R4: who arrived first enters first, unless something that costs places happened to the one that was overtaken.
 ///
@@ -55,7 +56,7 @@ pub(super) fn first_come_first_served(evidence: &Evidence) -> Verdict {
 /// R4b: a ticket lives for four heartbeats of its process; the lock isn't given to one that is long dead.
 pub(super) fn the_dead_are_passed_over(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R4b the dead are passed over");
-    let life = (evidence.run.heartbeat * 4 + evidence.run.moment) / 1_000;
+    let life = evidence.run.heartbeat * 4 + evidence.run.moment;
     let deaths: HashMap<u32, u64> = evidence
         .deaths
         .iter()
@@ -66,9 +67,16 @@ pub(super) fn the_dead_are_passed_over(evidence: &Evidence) -> Verdict {
         if let Some(death) = deaths.get(process)
             && *at > death + life
         {
+            // a clock that was set back lets tickets live longer
+            let clock = |fault: &&Fault| fault.kind == Kind::ServerClockBack;
+            let mut steps = evidence.faults.iter().filter(clock);
+            if steps.any(|step| step.touches(*death, *at)) {
+                verdict.excused += 1;
+                continue;
+            }
             verdict.wrong.push(format!(
                 "{key}: given to a ticket of process {process}, which had been dead for {} ms",
-                (at - death) / 1_000
+                millis(at - death)
             ));
         }
     }

@@ -327,14 +327,19 @@ proptest! {
 #[test]
 fn a_grant_to_the_dead_is_found() {
     let mut evidence = history(&[(1, 5, 5)]);
-    evidence.deaths = vec![(5_000_000, 77)];
+    evidence.deaths = vec![(5 * SECOND, 77)];
     evidence.grants = vec![
-        (5_500_000, "chaos:1".to_owned(), 77),
-        (9_000_000, "chaos:1".to_owned(), 78),
+        (5_500 * MILLI, "chaos:1".to_owned(), 77),
+        (9 * SECOND, "chaos:1".to_owned(), 78),
     ];
     assert_eq!(found(&evidence), Vec::<&str>::new());
-    evidence.grants.push((5_600_000, "chaos:1".to_owned(), 77));
+    evidence
+        .grants
+        .push((5_600 * MILLI, "chaos:1".to_owned(), 77));
     assert_eq!(found(&evidence), ["R4"]);
+    let step = fault(Kind::ServerClockBack, None, 5_200 * MILLI, 5_300 * MILLI);
+    evidence.faults.push(step);
+    assert_eq!(found(&evidence), Vec::<&str>::new());
 }
 
 #[test]
