@@ -48,7 +48,15 @@ impl fmt::Debug for OwnerToken {
 /// # Ok(()) }
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(body()).unwrap();
 /// ```
+///
+/// It goes into a column as `u64` or `i64`, into text by its `Display`, into JSON as a number (feature `serde`), and into a response's
+/// header: under the features `axum` and `actix` it converts to their `HeaderValue`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(transparent)
+)]
 pub struct FencingToken(u64);
 
 impl FencingToken {
@@ -62,6 +70,17 @@ impl FencingToken {
     #[must_use]
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    /// The number for a signed column. In order as the tokens are: one beyond its range, which no backend here gives, is its
+    /// greatest.
+    #[must_use]
+    pub const fn as_i64(self) -> i64 {
+        if self.0 > i64::MAX as u64 {
+            i64::MAX
+        } else {
+            self.0.cast_signed()
+        }
     }
 }
 
@@ -77,6 +96,12 @@ impl From<FencingToken> for u64 {
     }
 }
 
+impl From<FencingToken> for i64 {
+    fn from(token: FencingToken) -> Self {
+        token.as_i64()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +114,23 @@ mod tests {
         assert_eq!(OwnerToken(7).to_string().len(), 32);
         assert_eq!(OwnerToken::parse("7"), None);
         assert_eq!(OwnerToken::parse(&"+".repeat(32)), None);
+    }
+
+    #[test]
+    fn fencing_tokens_fit_every_column_in_their_order() {
+        let token = FencingToken::new(1_796_000_000_000_000);
+        assert_eq!(u64::from(token), 1_796_000_000_000_000);
+        assert_eq!(i64::from(token), 1_796_000_000_000_000);
+        assert_eq!(token.to_string(), "1796000000000000");
+        assert_eq!(FencingToken::new(u64::MAX).as_i64(), i64::MAX);
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn fencing_tokens_are_numbers_in_json() {
+        let token = FencingToken::new(1_796_000_000_000_000);
+        let json = serde_json::to_string(&token).unwrap();
+        assert_eq!(json, "1796000000000000");
+        assert_eq!(serde_json::from_str::<FencingToken>(&json).unwrap(), token);
     }
 }

@@ -8,6 +8,7 @@ use actix_web::{HttpResponse, ResponseError};
 use super::{PROBLEM_JSON, Refusal};
 use crate::__private::FromLockError;
 use crate::error::LockError;
+use crate::token::FencingToken;
 
 fn status(refusal: &Refusal) -> StatusCode {
     StatusCode::from_u16(refusal.status).expect("the policy has valid statuses only")
@@ -27,6 +28,13 @@ impl ResponseError for LockError {
             response.insert_header((header::RETRY_AFTER, seconds));
         }
         response.body(refusal.problem())
+    }
+}
+
+/// For a store behind the next service: `.insert_header(("fencing-token", HeaderValue::from(token)))` in a response or a request.
+impl From<FencingToken> for header::HeaderValue {
+    fn from(token: FencingToken) -> Self {
+        Self::from(token.get())
     }
 }
 
@@ -68,6 +76,12 @@ mod tests {
             assert_eq!(response.error().unwrap().to_string(), text);
             assert_problem(&response.into_body().try_into_bytes().unwrap(), code);
         }
+    }
+
+    #[test]
+    fn a_fencing_token_is_a_header_value() {
+        let value = header::HeaderValue::from(FencingToken::new(1_796_000_000_000_000));
+        assert_eq!(value, "1796000000000000");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use http::{HeaderValue, StatusCode, header};
 use super::{PROBLEM_JSON, Refusal};
 use crate::__private::FromLockError;
 use crate::error::LockError;
+use crate::token::FencingToken;
 
 fn status(refusal: &Refusal) -> StatusCode {
     StatusCode::from_u16(refusal.status).expect("the policy has valid statuses only")
@@ -34,6 +35,13 @@ impl IntoResponse for LockError {
 impl From<LockError> for Response {
     fn from(error: LockError) -> Self {
         error.into_response()
+    }
+}
+
+/// For a store behind the next service: `[("fencing-token", HeaderValue::from(token))]` in a response or a request.
+impl From<FencingToken> for HeaderValue {
+    fn from(token: FencingToken) -> Self {
+        Self::from(token.get())
     }
 }
 
@@ -115,6 +123,12 @@ mod tests {
             assert_eq!(status, code);
             assert!(!sentence.contains("confidential"), "{sentence}");
         }
+    }
+
+    #[test]
+    fn a_fencing_token_is_a_header_value() {
+        let value = HeaderValue::from(FencingToken::new(1_796_000_000_000_000));
+        assert_eq!(value, "1796000000000000");
     }
 
     #[test]
