@@ -13,66 +13,134 @@ use futures_util::FutureExt;
 
 use crate::error::LockError;
 use crate::key::Filling;
-pub use crate::options::Mode;
+use crate::options::Terms;
+pub use crate::options::{Mode, OnLost};
 pub use crate::refusal::{FromLockError, FromRefusal};
 
-/// One call of an annotated function: what its attribute says, and its filled key.
+/// One call of an annotated function: what its attribute says, and its filled keys. Boxed, since the caller's future holds it.
 #[derive(Debug)]
-pub struct Call {
+pub struct Call(pub(crate) Box<Said>);
+
+#[derive(Debug)]
+pub(crate) struct Said {
     pub(crate) name_of: &'static str,
+    pub(crate) terms: Terms,
+    /// The key that is being filled, the last one.
+    pub(crate) key: CallKey,
+    /// Those before it.
+    pub(crate) before: Vec<CallKey>,
+}
+
+/// One key of a call.
+#[derive(Debug)]
+pub(crate) struct CallKey {
     pub(crate) template: &'static str,
-    pub(crate) mode: Mode,
-    pub(crate) lease: Option<Duration>,
-    pub(crate) wait: Option<Duration>,
-    pub(crate) key: Filling,
+    pub(crate) filling: Filling,
+}
+
+impl CallKey {
+    fn new(template: &'static str) -> Self {
+        Self {
+            template,
+            filling: Filling::default(),
+        }
+    }
 }
 
 impl Call {
-    /// `name_of` is the function with its module, `template` the key as written.
+    /// `name_of` is the function with its module, `template` the key as written, the first of several.
     #[must_use]
     pub fn new(name_of: &'static str, template: &'static str) -> Self {
-        Self {
+        Self(Box::new(Said {
             name_of,
-            template,
-            mode: Mode::Queue,
-            lease: None,
-            wait: None,
-            key: Filling::default(),
-        }
+            terms: Terms::default(),
+            key: CallKey::new(template),
+            before: Vec::new(),
+        }))
+    }
+
+    /// Begins another key: all of them are locked, or none. What follows fills this one.
+    #[must_use]
+    pub fn and(mut self, template: &'static str) -> Self {
+        let done = std::mem::replace(&mut self.0.key, CallKey::new(template));
+        self.0.before.push(done);
+        self
     }
 
     /// Text of the key between placeholders, unescaped as the template means it (`{{` is one brace here).
     #[must_use]
     pub fn text(mut self, text: &str) -> Self {
-        self.key.text(text);
+        self.0.key.filling.text(text);
         self
     }
 
     /// The value of a placeholder; `name` is the placeholder as written.
     #[must_use]
     pub fn value(mut self, name: &str, value: &dyn Display) -> Self {
-        self.key.value(name, value);
+        self.0.key.filling.value(name, value);
         self
     }
 
     /// The `mode` argument.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
+        self.0.terms.mode = mode;
         self
     }
 
     /// The `lease` argument.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = Some(lease);
+        self.0.terms.lease = Some(lease);
         self
     }
 
     /// The `wait` argument.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = Some(wait);
+        self.0.terms.wait = Some(wait);
+        self
+    }
+
+    /// The `max_hold` argument.
+    #[must_use]
+    pub fn max_hold(mut self, most: Duration) -> Self {
+        self.0.terms.max_hold = Some(most);
+        self
+    }
+
+    /// The `min_hold` argument.
+    #[must_use]
+    pub fn min_hold(mut self, least: Duration) -> Self {
+        self.0.terms.min_hold = Some(least);
+        self
+    }
+
+    /// The `max_waiters` argument.
+    #[must_use]
+    pub fn max_waiters(mut self, most: u32) -> Self {
+        self.0.terms.max_waiters = Some(most);
+        self
+    }
+
+    /// The `watchdog` argument.
+    #[must_use]
+    pub fn watchdog(mut self, renews: bool) -> Self {
+        self.0.terms.watchdog = renews;
+        self
+    }
+
+    /// The `on_lost` argument.
+    #[must_use]
+    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
+        self.0.terms.on_lost = on_lost;
+        self
+    }
+
+    /// The `reentrant` argument.
+    #[must_use]
+    pub fn reentrant(mut self, reentrant: bool) -> Self {
+        self.0.terms.reentrant = reentrant;
         self
     }
 }
@@ -107,4 +175,15 @@ pub fn run<R, F: Future<Output = R>>(
 ) -> impl Future<Output = R> {
     // no async block: its future would hold the arguments a second time
     crate::manager::run_call(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
+}
+
+/// The same with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where
+/// what the body returns is not.
+pub fn run_in_background<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+    refused: fn(LockError) -> R,
+) -> impl Future<Output = R> {
+    crate::manager::run_call_in_background(call, body)
+        .map(move |outcome| outcome.unwrap_or_else(refused))
 }

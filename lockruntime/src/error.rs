@@ -13,7 +13,8 @@ use crate::options::{LONGEST_LEASE, Mode, SHORTEST_LEASE};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Somebody else holds the lock, or others queue for it, and the mode is [`Mode::Reject`].
+    /// Somebody else holds the lock, or others queue for it, and the mode is [`Mode::Reject`]; or in queue mode as many callers
+    /// wait already as `max_waiters` allows.
     #[non_exhaustive]
     Busy {
         /// The key that is held.
@@ -22,6 +23,8 @@ pub enum LockError {
         mode: Mode,
         /// What the holder's lease has left, where known; a renewal may lengthen it.
         remaining: Option<Duration>,
+        /// How many callers wait already, where that is the reason: `max_waiters` was reached.
+        waiting: Option<u64>,
     },
     /// The turn didn't come within the `wait` of the call.
     #[non_exhaustive]
@@ -45,6 +48,17 @@ pub enum LockError {
         /// How the loss was noticed.
         reason: LossReason,
     },
+    /// The lock was held for as long as `max_hold` allows, or to the end of a lease that nothing renews (`watchdog = false`):
+    /// the body was dropped. The lock was not lost: it was ours to the end, and is given back.
+    #[non_exhaustive]
+    HoldCapReached {
+        /// The key that was held.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How long the lock may be held.
+        cap: Duration,
+    },
     /// This call chain holds the key already: waiting for it would never end. No command was sent.
     #[non_exhaustive]
     SelfDeadlock {
@@ -63,14 +77,16 @@ pub enum LockError {
         /// What is wrong and what to do.
         reason: String,
     },
-    /// The lease is too short or too long; no command was sent.
+    /// The lease, or another length of time that the storage is asked for, is too short or too long; no command was sent.
     #[non_exhaustive]
     InvalidLease {
         /// The key of the call.
         key: LockKey,
         /// The mode of the call.
         mode: Mode,
-        /// The lease that was asked for.
+        /// What is too short or too long: `lease`, `min_hold`, or `extend`.
+        what: &'static str,
+        /// The length that was asked for.
         lease: Duration,
     },
     /// No lock manager is set for this call.
@@ -133,6 +149,11 @@ pub enum LossReason {
     ShutDown,
     /// The keeper, the thread that renews leases, ended unexpectedly.
     KeeperEnded,
+    /// It was held for as long as `max_hold` allows, or to the end of a lease that nothing renews: no loss of the lock, but the
+    /// end of the hold. A call says [`LockError::HoldCapReached`] then.
+    CapReached,
+    /// Nothing was lost: it was given back before.
+    GivenBack,
 }
 
 impl fmt::Display for LossReason {
@@ -142,6 +163,8 @@ impl fmt::Display for LossReason {
             Self::Taken => "a renewal found it gone or in other hands (deleted, evicted, or the storage lost its data)",
             Self::ShutDown => "the manager was shut down",
             Self::KeeperEnded => "the thread that renews leases ended",
+            Self::CapReached => "it was held for as long as it may be",
+            Self::GivenBack => "it was given back before",
         })
     }
 }
@@ -154,6 +177,7 @@ impl LockError {
             Self::Busy { key, .. }
             | Self::WaitTimedOut { key, .. }
             | Self::Lost { key, .. }
+            | Self::HoldCapReached { key, .. }
             | Self::SelfDeadlock { key, .. }
             | Self::InvalidLease { key, .. }
             | Self::ShuttingDown { key, .. }
@@ -171,6 +195,7 @@ impl LockError {
             Self::Busy { mode, .. }
             | Self::WaitTimedOut { mode, .. }
             | Self::Lost { mode, .. }
+            | Self::HoldCapReached { mode, .. }
             | Self::SelfDeadlock { mode, .. }
             | Self::InvalidLease { mode, .. }
             | Self::ShuttingDown { mode, .. }
@@ -196,11 +221,15 @@ impl LockError {
 
     /// Whether the same call may succeed later without a change of code or configuration.
     ///
-    /// A lost lock counts as retryable for the lock; whether the half-done work may be repeated is the caller's to know.
+    /// A lost lock and a reached cap count as retryable for the lock; whether the half-done work may be repeated is the caller's
+    /// to know.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         match self {
-            Self::Busy { .. } | Self::WaitTimedOut { .. } | Self::Lost { .. } => true,
+            Self::Busy { .. }
+            | Self::WaitTimedOut { .. }
+            | Self::Lost { .. }
+            | Self::HoldCapReached { .. } => true,
             Self::Backend { source, .. } => source.kind().is_transient(),
             Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
@@ -224,8 +253,16 @@ impl LockError {
 impl fmt::Display for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Busy { key, remaining, .. } => {
+            Self::Busy {
+                key,
+                remaining,
+                waiting,
+                ..
+            } => {
                 write!(f, "lock {key:?} is busy")?;
+                if let Some(waiting) = waiting {
+                    write!(f, ": {waiting} callers wait already, and no more may")?;
+                }
                 match remaining {
                     Some(left) => write!(f, "; its lease has {} ms left", left.as_millis()),
                     None => Ok(()),
@@ -239,6 +276,11 @@ impl fmt::Display for LockError {
                 )
             }
             Self::Lost { key, reason, .. } => write!(f, "lock {key:?} was lost: {reason}"),
+            Self::HoldCapReached { key, cap, .. } => write!(
+                f,
+                "lock {key:?} was held for {} ms, as long as it may be; the body was stopped",
+                cap.as_millis()
+            ),
             Self::SelfDeadlock { key, .. } => write!(
                 f,
                 "lock {key:?} is held by this call itself; call an annotated function or run, which go on under it, or release it first"
@@ -246,12 +288,26 @@ impl fmt::Display for LockError {
             Self::InvalidKey {
                 template, reason, ..
             } => write!(f, "lock key {template:?} can't be used: {reason}"),
-            Self::InvalidLease { key, lease, .. } => write!(
-                f,
-                "lock {key:?} asks for a lease of {lease:?}; it must be {} ms to {} h",
-                SHORTEST_LEASE.as_millis(),
-                LONGEST_LEASE.as_secs() / 3600
-            ),
+            Self::InvalidLease {
+                key, what, lease, ..
+            } => {
+                write!(f, "lock {key:?} asks for ")?;
+                match *what {
+                    // a minimum of nothing is one, and said by leaving it out
+                    "min_hold" => write!(f, "a min_hold of {lease:?}; it must be at most ")?,
+                    "extend" => write!(
+                        f,
+                        "an extension to {lease:?}; it must be {} ms to ",
+                        SHORTEST_LEASE.as_millis()
+                    )?,
+                    _ => write!(
+                        f,
+                        "a lease of {lease:?}; it must be {} ms to ",
+                        SHORTEST_LEASE.as_millis()
+                    )?,
+                }
+                write!(f, "{} h", LONGEST_LEASE.as_secs() / 3600)
+            }
             Self::NotConfigured { template, .. } => write!(
                 f,
                 "lock {template:?} has no manager: call LockManager::from_env()?.install() at start-up, or run the call in \
@@ -281,6 +337,7 @@ impl Error for LockError {
             Self::Busy { .. }
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
+            | Self::HoldCapReached { .. }
             | Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
             | Self::InvalidLease { .. }

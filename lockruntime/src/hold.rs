@@ -10,16 +10,29 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::{Poll, Waker, ready};
+use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::error::{LockError, LossReason};
 use crate::key::LockKey;
 use crate::lease::Lease;
-use crate::options::Mode;
+use crate::options::{Mode, OnLost};
 use crate::token::{FencingToken, OwnerToken};
 
 const MOST_WAKERS: usize = 32;
+
+/// What bounds a hold besides its lease, and what happens when it ends by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// The length of a whole lease; a grant by hand-over has less until its first renewal.
+    pub(crate) lease: Duration,
+    /// The lease is renewed; else its end is the cap.
+    pub(crate) watchdog: bool,
+    /// How long the hold may last at the most, from its start on.
+    pub(crate) max_hold: Option<Duration>,
+    pub(crate) on_lost: OnLost,
+}
 
 /// One acquisition, from the first ask until its release is confirmed or moot.
 #[derive(Debug)]
@@ -27,8 +40,11 @@ pub(crate) struct Life {
     pub(crate) key: LockKey,
     pub(crate) mode: Mode,
     pub(crate) ticket: OwnerToken,
-    /// The deadline in nanoseconds of the boot-time clock; 0 while nothing is held.
+    pub(crate) bounds: Bounds,
+    /// The deadline in nanoseconds of the boot-time clock, never later than the cap; 0 while nothing is held.
     deadline: AtomicU64,
+    /// When the work under the lock started, likewise; 0 before.
+    started: AtomicU64,
     state: Mutex<State>,
     /// The loss was told to whoever observes this process.
     reported: AtomicBool,
@@ -38,6 +54,8 @@ pub(crate) struct Life {
 struct State {
     stage: Stage,
     wakers: Vec<Waker>,
+    /// Those who wait for a renewal.
+    extending: Vec<Waker>,
 }
 
 #[derive(Debug)]
@@ -52,7 +70,11 @@ enum Stage {
         late: bool,
     },
     /// The caller goes on under the lock.
-    Held { token: FencingToken },
+    Held {
+        lease: Lease,
+        /// When the newest confirmed request was sent.
+        confirmed: Moment,
+    },
     /// The lock was held and isn't any more.
     Lost {
         token: FencingToken,
@@ -90,16 +112,19 @@ pub(crate) enum Turn {
 }
 
 impl Life {
-    pub(crate) fn new(key: LockKey, mode: Mode) -> Self {
+    pub(crate) fn new(key: LockKey, mode: Mode, bounds: Bounds) -> Self {
         Self {
             key,
             mode,
             ticket: OwnerToken::random(),
+            bounds,
             deadline: AtomicU64::new(0),
+            started: AtomicU64::new(0),
             reported: AtomicBool::new(false),
             state: Mutex::new(State {
                 stage: Stage::Asking,
                 wakers: Vec::new(),
+                extending: Vec::new(),
             }),
         }
     }
@@ -113,23 +138,14 @@ impl Life {
     fn enter(&self, mut state: MutexGuard<'_, State>, stage: Stage) {
         state.stage = stage;
         let wakers = std::mem::take(&mut state.wakers);
+        let extending = std::mem::take(&mut state.extending);
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().chain(extending).for_each(Waker::wake);
     }
 
     /// Whoever looks in vain is woken by the next step.
     fn register(mut state: MutexGuard<'_, State>, waker: &Waker) {
-        if state.wakers.iter().any(|known| known.will_wake(waker)) {
-            return;
-        }
-        // whoever is polled with ever new wakers gets a spurious wake-up instead of a list that grows
-        let full = state.wakers.len() == MOST_WAKERS;
-        let others = if full {
-            std::mem::take(&mut state.wakers)
-        } else {
-            Vec::new()
-        };
-        state.wakers.push(waker.clone());
+        let others = add(&mut state.wakers, waker);
         // a foreign waker may look again at once: not under the lock
         drop(state);
         others.into_iter().for_each(Waker::wake);
@@ -145,7 +161,8 @@ impl Life {
             if now < lease.start_by() {
                 self.deadline
                     .store(lease.deadline().as_nanos(), Ordering::Release);
-                state.stage = Stage::Held { token: lease.token };
+                let confirmed = lease.from;
+                state.stage = Stage::Held { lease, confirmed };
                 return Poll::Ready(Turn::Begun { tell });
             }
             if !std::mem::replace(late, true) {
@@ -163,6 +180,28 @@ impl Life {
         Poll::Pending
     }
 
+    /// The work under the lock starts: its bounds count from here. Once only, after the turn has come.
+    pub(crate) fn start(&self, now: Moment) {
+        let _state = self.state();
+        self.started.store(now.as_nanos(), Ordering::Release);
+        self.deadline
+            .fetch_min(self.cap().as_nanos(), Ordering::AcqRel);
+    }
+
+    /// When the work under the lock started.
+    pub(crate) fn started(&self) -> Option<Moment> {
+        let nanos = self.started.load(Ordering::Acquire);
+        (nanos > 0).then(|| Moment::from_nanos(nanos))
+    }
+
+    /// When the hold ends whatever is renewed; never, before it started.
+    pub(crate) fn cap(&self) -> Moment {
+        match (self.bounds.max_hold, self.started()) {
+            (Some(most), Some(started)) => started + most,
+            _ => Moment::END,
+        }
+    }
+
     /// Whether the lock is held at `now`, judged by the local deadline alone.
     pub(crate) fn is_live(&self, now: Moment) -> bool {
         now.as_nanos() < self.deadline.load(Ordering::Acquire)
@@ -175,7 +214,8 @@ impl Life {
 
     pub(crate) fn token(&self) -> Option<FencingToken> {
         match self.state().stage {
-            Stage::Held { token } | Stage::Lost { token, .. } => Some(token),
+            Stage::Held { lease, .. } => Some(lease.token),
+            Stage::Lost { token, .. } => Some(token),
             _ => None,
         }
     }
@@ -211,10 +251,57 @@ impl Life {
             Self::register(state, waker);
             return Poll::Pending;
         }
-        Poll::Ready(
-            self.lose(LossReason::LeaseOver)
-                .unwrap_or(LossReason::LeaseOver),
-        )
+        Poll::Ready(self.run_out().unwrap_or(LossReason::GivenBack))
+    }
+
+    /// Ready once the body has to be dropped. One that gave its lock back early runs on without it, and so does one whose call
+    /// wants that after a loss; but a cap and a shutdown are meant to end it.
+    pub(crate) fn poll_stop(&self, now: Moment, waker: &Waker) -> Poll<LossReason> {
+        let reason = ready!(self.poll_lost(now, waker));
+        let stops = match reason {
+            LossReason::GivenBack => false,
+            LossReason::LeaseOver | LossReason::Taken | LossReason::KeeperEnded => {
+                self.bounds.on_lost == OnLost::Cancel
+            }
+            LossReason::CapReached | LossReason::ShutDown => true,
+        };
+        if stops {
+            Poll::Ready(reason)
+        } else {
+            Poll::Pending
+        }
+    }
+
+    /// Whether a nested call may go on under this lock: it is held, or lost so that its body is about to be dropped. A lock that
+    /// was given back, or lost under a body that runs on, is anybody's.
+    pub(crate) fn covers(&self, now: Moment) -> bool {
+        match self.state().stage {
+            Stage::Held { .. } => self.is_live(now) || self.bounds.on_lost == OnLost::Cancel,
+            Stage::Lost { .. } => self.bounds.on_lost == OnLost::Cancel,
+            _ => false,
+        }
+    }
+
+    /// Ready once a renewal that was sent at `asked` or later is confirmed, or never will be.
+    pub(crate) fn poll_extended(
+        &self,
+        asked: Moment,
+        now: Moment,
+        waker: &Waker,
+    ) -> Poll<Result<(), LossReason>> {
+        if !self.is_live(now) {
+            return Poll::Ready(Err(self.run_out().unwrap_or(LossReason::GivenBack)));
+        }
+        let mut state = self.state();
+        match state.stage {
+            Stage::Held { confirmed, .. } if confirmed >= asked => return Poll::Ready(Ok(())),
+            Stage::Lost { reason, .. } => return Poll::Ready(Err(reason)),
+            _ => {}
+        }
+        let others = add(&mut state.extending, waker);
+        drop(state);
+        others.into_iter().for_each(Waker::wake);
+        Poll::Pending
     }
 
     /// The caller leaves: its body is over, or it stopped waiting. False when there is nothing to give back.
@@ -282,24 +369,53 @@ impl Life {
         unused
     }
 
-    /// A confirmed lease: moves the deadline of a grant or a hold, never back.
-    pub(crate) fn extend(&self, longer: Lease) {
+    /// A lease confirmed by a request that was sent at `sent`: moves the deadline of a grant or a hold, never back and never
+    /// past the cap.
+    pub(crate) fn extend(&self, longer: Lease, sent: Moment) {
         let mut state = self.state();
-        match &mut state.stage {
-            Stage::Granted { lease, .. } => *lease = longer,
-            Stage::Held { .. } => {
-                self.deadline
-                    .fetch_max(longer.deadline().as_nanos(), Ordering::AcqRel);
+        let extending = match &mut state.stage {
+            Stage::Granted { lease, .. } => {
+                *lease = longer;
+                return;
             }
-            _ => {}
-        }
+            Stage::Held { lease, confirmed } => {
+                *lease = longer;
+                *confirmed = sent.max(*confirmed);
+                let deadline = longer.deadline().min(self.cap());
+                self.deadline
+                    .fetch_max(deadline.as_nanos(), Ordering::AcqRel);
+                std::mem::take(&mut state.extending)
+            }
+            _ => return,
+        };
+        drop(state);
+        extending.into_iter().for_each(Waker::wake);
+    }
+
+    /// The local deadline has passed: the hold is over, by its cap or because nothing was confirmed in time. Answers the reason
+    /// that stands, if there was a hold.
+    pub(crate) fn run_out(&self) -> Option<LossReason> {
+        let reason = match self.state().stage {
+            Stage::Held { lease, .. } => {
+                let capped = lease.deadline() >= self.cap();
+                let unrenewed = !self.bounds.watchdog && lease.length >= self.bounds.lease;
+                if capped || unrenewed {
+                    LossReason::CapReached
+                } else {
+                    LossReason::LeaseOver
+                }
+            }
+            _ => LossReason::LeaseOver,
+        };
+        self.lose(reason)
     }
 
     /// The lock is lost; the body is woken to be dropped. Answers the reason that stands, if there was a hold to lose.
     pub(crate) fn lose(&self, reason: LossReason) -> Option<LossReason> {
         let state = self.state();
         match state.stage {
-            Stage::Held { token } => {
+            Stage::Held { lease, .. } => {
+                let token = lease.token;
                 self.deadline.store(0, Ordering::Release);
                 self.enter(state, Stage::Lost { token, reason });
                 Some(reason)
@@ -328,14 +444,45 @@ impl Life {
     }
 }
 
+/// Adds a waker; answers those that have to go for it. Whoever is polled with ever new wakers gets a spurious wake-up instead of
+/// a list that grows.
+fn add(wakers: &mut Vec<Waker>, waker: &Waker) -> Vec<Waker> {
+    if wakers.iter().any(|known| known.will_wake(waker)) {
+        return Vec::new();
+    }
+    let others = if wakers.len() == MOST_WAKERS {
+        std::mem::take(wakers)
+    } else {
+        Vec::new()
+    };
+    wakers.push(waker.clone());
+    others
+}
+
+#[cfg(test)]
+impl Bounds {
+    /// A second, renewed, and nothing else.
+    pub(crate) fn plain() -> Self {
+        Self {
+            lease: Duration::from_secs(1),
+            watchdog: true,
+            max_hold: None,
+            on_lost: OnLost::Cancel,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn hold() -> Life {
-        Life::new(LockKey::from_text("boleto:42", 512).unwrap(), Mode::Queue)
+        bound(Bounds::plain())
+    }
+
+    fn bound(bounds: Bounds) -> Life {
+        let key = LockKey::from_text("boleto:42", 512).unwrap();
+        Life::new(key, Mode::Queue, bounds)
     }
 
     fn at(ms: u64) -> Moment {
@@ -364,9 +511,9 @@ mod tests {
         assert!(hold.grant(lease(0), false));
         assert!(begun(&hold, at(10)));
         assert!(hold.is_live(at(987)) && !hold.is_live(at(988)));
-        hold.extend(lease(500));
+        hold.extend(lease(500), at(500));
         assert!(hold.is_live(at(1_400)));
-        hold.extend(lease(100));
+        hold.extend(lease(100), at(100));
         assert!(hold.is_live(at(1_400)), "a late answer must not shorten");
     }
 
@@ -379,7 +526,7 @@ mod tests {
             hold.poll_lost(at(2_000), Waker::noop()),
             Poll::Ready(LossReason::LeaseOver)
         );
-        hold.extend(lease(5_000));
+        hold.extend(lease(5_000), at(5_000));
         assert!(!hold.is_live(at(5_001)));
         assert_eq!(
             hold.lose(LossReason::Taken),
@@ -410,6 +557,120 @@ mod tests {
         assert!(!hold.leave(), "one release only");
         hold.gone(Ending::Released);
         assert_eq!(hold.poll_gone(Waker::noop()), Poll::Ready(Ending::Released));
+    }
+
+    #[test]
+    fn the_cap_ends_a_hold_whatever_is_renewed() {
+        let max_hold = Some(Duration::from_millis(1_500));
+        let hold = bound(Bounds {
+            max_hold,
+            ..Bounds::plain()
+        });
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        assert_eq!(hold.cap(), Moment::END, "the work hasn't started");
+        hold.start(at(20));
+        hold.extend(lease(900), at(900));
+        assert!(hold.is_live(at(1_519)) && !hold.is_live(at(1_520)));
+        assert_eq!(
+            hold.poll_stop(at(1_520), Waker::noop()),
+            Poll::Ready(LossReason::CapReached)
+        );
+    }
+
+    #[test]
+    fn a_lease_that_ends_before_the_cap_is_a_loss() {
+        let hold = bound(Bounds {
+            max_hold: Some(Duration::from_millis(1_500)),
+            ..Bounds::plain()
+        });
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        hold.start(at(10));
+        // looked at after both
+        assert_eq!(
+            hold.poll_stop(at(2_000), Waker::noop()),
+            Poll::Ready(LossReason::LeaseOver)
+        );
+    }
+
+    #[test]
+    fn without_a_watchdog_the_end_of_a_whole_lease_is_the_cap_and_that_of_a_claim_a_loss() {
+        for (length, reason) in [
+            (1_000, LossReason::CapReached),
+            (300, LossReason::LeaseOver),
+        ] {
+            let hold = bound(Bounds {
+                watchdog: false,
+                ..Bounds::plain()
+            });
+            let granted = Lease {
+                length: Duration::from_millis(length),
+                ..lease(0)
+            };
+            hold.grant(granted, false);
+            assert!(begun(&hold, at(10)));
+            hold.start(at(10));
+            assert_eq!(
+                hold.poll_lost(at(1_000), Waker::noop()),
+                Poll::Ready(reason)
+            );
+        }
+    }
+
+    #[test]
+    fn a_body_runs_on_after_a_loss_only_where_that_is_wanted() {
+        for (on_lost, stops) in [(OnLost::Cancel, true), (OnLost::Continue, false)] {
+            let reasons = [
+                (LossReason::LeaseOver, stops),
+                (LossReason::Taken, stops),
+                (LossReason::KeeperEnded, stops),
+                (LossReason::ShutDown, true),
+                (LossReason::CapReached, true),
+            ];
+            for (reason, stops) in reasons {
+                let hold = bound(Bounds {
+                    on_lost,
+                    ..Bounds::plain()
+                });
+                hold.grant(lease(0), false);
+                assert!(begun(&hold, at(10)));
+                hold.lose(reason);
+                let stopped = hold.poll_stop(at(20), Waker::noop());
+                assert_eq!(stopped.is_ready(), stops, "{on_lost:?} {reason:?}");
+                assert_eq!(hold.covers(at(20)), on_lost == OnLost::Cancel);
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_gave_its_lock_back_runs_on_and_its_lock_covers_nobody() {
+        let hold = hold();
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        assert!(hold.covers(at(10)));
+        assert!(hold.leave());
+        assert!(hold.poll_stop(at(20), Waker::noop()).is_pending());
+        assert!(!hold.covers(at(20)));
+        assert_eq!(
+            hold.poll_lost(at(20), Waker::noop()),
+            Poll::Ready(LossReason::GivenBack)
+        );
+    }
+
+    #[test]
+    fn an_extension_counts_from_a_renewal_that_was_sent_after_it_was_asked_for() {
+        let hold = hold();
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        let extended = |now| hold.poll_extended(at(100), at(now), Waker::noop());
+        assert!(extended(100).is_pending());
+        hold.extend(lease(90), at(90));
+        assert!(extended(110).is_pending(), "that one was under way before");
+        hold.extend(lease(110), at(110));
+        assert_eq!(extended(120), Poll::Ready(Ok(())));
+        let late = hold.poll_extended(at(900), at(5_000), Waker::noop());
+        assert_eq!(late, Poll::Ready(Err(LossReason::LeaseOver)));
     }
 
     #[test]

@@ -44,6 +44,7 @@
 //! | `redis` | yes | `redis://` and `redis+unix://` |
 //! | `axum` | | refusals as axum responses |
 //! | `actix` | | refusals as actix-web responses |
+//! | `serde` | | a [`FencingToken`] in JSON and other formats |
 //! | `tracing` | | a lost lock as a warning, outages at debug |
 //!
 #![doc = include_str!("docs/guarantees.md")]
@@ -86,6 +87,6 @@ pub use key::LockKey;
 #[doc = include_str!("docs/attribute.md")]
 pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
-pub use options::Mode;
+pub use options::{Mode, OnLost};
 pub use refusal::{FromLockError, FromRefusal};
 pub use token::{FencingToken, OwnerToken};

@@ -23,6 +23,53 @@ impl fmt::Display for Mode {
     }
 }
 
+/// What becomes of a body whose lock is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OnLost {
+    /// It is dropped before anybody else may enter, and the call returns [`LockError::Lost`](crate::LockError::Lost).
+    #[default]
+    Cancel,
+    /// It runs on without the lock, beside whoever has it by then, and the call returns the body's own value. For work that is
+    /// worse half-done than done twice: let its store compare fencing tokens. [`Hold::lost`](crate::Hold::lost) tells the body.
+    Continue,
+}
+
+/// What one call says; where it says nothing, the manager's defaults do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) mode: Mode,
+    pub(crate) lease: Option<Duration>,
+    pub(crate) wait: Option<Duration>,
+    pub(crate) max_hold: Option<Duration>,
+    pub(crate) min_hold: Option<Duration>,
+    pub(crate) max_waiters: Option<u32>,
+    pub(crate) on_lost: OnLost,
+    /// The lease is renewed.
+    pub(crate) watchdog: bool,
+    /// A nested call of a key that its chain holds goes on under it.
+    pub(crate) reentrant: bool,
+    /// The release isn't waited for.
+    pub(crate) in_background: bool,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Queue,
+            lease: None,
+            wait: None,
+            max_hold: None,
+            min_hold: None,
+            max_waiters: None,
+            on_lost: OnLost::Cancel,
+            watchdog: true,
+            reentrant: true,
+            in_background: false,
+        }
+    }
+}
+
 /// The shortest lease that can be renewed in time.
 pub(crate) const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The longest lease: a crashed holder keeps its key this long.
@@ -33,6 +80,7 @@ pub(crate) const LONGEST_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 pub(crate) struct Defaults {
     pub(crate) lease: Duration,
     pub(crate) wait: Option<Duration>,
+    pub(crate) max_waiters: Option<u32>,
     pub(crate) heartbeat: Duration,
     pub(crate) grace: Duration,
     pub(crate) release_timeout: Duration,
@@ -44,6 +92,7 @@ impl Default for Defaults {
         Self {
             lease: Duration::from_secs(30),
             wait: None,
+            max_waiters: None,
             heartbeat: Duration::from_secs(1),
             grace: Duration::from_millis(2_500),
             release_timeout: Duration::from_secs(1),

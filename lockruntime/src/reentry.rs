@@ -7,36 +7,73 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use crate::clock;
 use crate::error::{LockError, LossReason};
-use crate::guard::Hold;
+use crate::guard::{Hold, Part};
 use crate::watchdog::Watchdog;
 
 tokio::task_local! {
     static CHAIN: Arc<Link>;
 }
 
-/// One running body: the lock it has, and the body that called it.
+/// One key of a running body, and the body that called it. A body of several keys has a link for each.
 #[derive(Debug)]
 pub(crate) struct Link {
+    /// All that the body holds.
     hold: Hold,
     record: Arc<str>,
+    /// This key's part of it.
+    part: Part,
     watchdog: Watchdog,
     /// Nested calls of this key inside of this body take turns: one body at a time, always.
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
     outer: Option<Arc<Self>>,
 }
 
+/// The turn of one nested call; it passes on when dropped.
+pub(crate) type Turn = OwnedMutexGuard<()>;
+
 impl Link {
-    /// A body that begins here, called by the one that runs here.
+    /// A body of one key that begins here, called by the one that runs here.
     pub(crate) fn new(hold: Hold, record: Arc<str>, watchdog: Watchdog) -> Arc<Self> {
-        let (turn, outer) = (Mutex::new(()), innermost());
+        let part = hold.first().clone();
+        Self::with(hold, record, part, watchdog, innermost())
+    }
+
+    /// A body of several keys that begins here, with their records.
+    pub(crate) fn of_several(
+        hold: &Hold,
+        parts: impl IntoIterator<Item = (Arc<str>, Part)>,
+        watchdog: &Watchdog,
+    ) -> Option<Arc<Self>> {
+        parts
+            .into_iter()
+            .fold(innermost(), |outer, (record, part)| {
+                Some(Self::with(
+                    hold.clone(),
+                    record,
+                    part,
+                    watchdog.clone(),
+                    outer,
+                ))
+            })
+    }
+
+    fn with(
+        hold: Hold,
+        record: Arc<str>,
+        part: Part,
+        watchdog: Watchdog,
+        outer: Option<Arc<Self>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             hold,
             record,
+            part,
             watchdog,
-            turn,
+            turn: Arc::default(),
             outer,
         })
     }
@@ -44,6 +81,15 @@ impl Link {
     /// Runs one poll of the body.
     pub(crate) fn run<T>(self: &Arc<Self>, poll: impl FnOnce() -> T) -> T {
         CHAIN.sync_scope(Arc::clone(self), poll)
+    }
+
+    /// Waits for the turn of a nested call, which may then go on under this link's lock.
+    pub(crate) async fn enter(&self) -> Result<(Turn, Part), LockError> {
+        let turn = Arc::clone(&self.turn).lock_owned().await;
+        if !self.part.life.is_live(clock::now()) {
+            return Err(self.part.ended(LossReason::LeaseOver));
+        }
+        Ok((turn, self.part.borrowed()))
     }
 }
 
@@ -56,13 +102,14 @@ pub(crate) fn current() -> Option<Hold> {
     CHAIN.try_with(|link| link.hold.clone()).ok()
 }
 
-/// The nearest body of this chain that has this lock of this manager.
+/// The nearest body of this chain that has this lock of this manager. One that gave it back early, or runs on after a loss, has
+/// it no longer.
 pub(crate) fn held(watchdog: &Watchdog, record: &str) -> Option<Arc<Link>> {
     let mut link = innermost()?;
     while *link.record != *record || !link.watchdog.is(watchdog) {
         link = Arc::clone(link.outer.as_ref()?);
     }
-    Some(link)
+    link.part.life.covers(clock::now()).then_some(link)
 }
 
 /// Runs a nested `body` under the lock that `link` has: no request, the same fencing token, and it is the outer body that gives
@@ -71,17 +118,14 @@ pub(crate) async fn reenter<F: Future>(
     link: Arc<Link>,
     body: Pin<Box<F>>,
 ) -> Result<F::Output, LockError> {
-    let _turn = link.turn.lock().await;
-    // declared after the turn: on every way out the body goes first
-    let mut body = body;
-    if !link.hold.is_held() {
-        return Err(link.hold.lost_error(LossReason::LeaseOver));
-    }
-    let nested = Link::new(
-        link.hold.clone(),
-        Arc::clone(&link.record),
-        link.watchdog.clone(),
-    );
-    // the outer body checks the deadline before each of its polls, and this one runs inside of those
-    Ok(poll_fn(|context| nested.run(|| body.as_mut().poll(context))).await)
+    let (_turn, part) = link.enter().await?;
+    let hold = Hold::new(part, link.watchdog.downgrade());
+    let nested = Link::new(hold, Arc::clone(&link.record), link.watchdog.clone());
+    Ok(run_nested(nested, body).await)
+}
+
+/// Runs a body that has no lock of its own: the outer body checks the deadline before each of its polls, and this one runs
+/// inside of those.
+pub(crate) async fn run_nested<F: Future>(nested: Arc<Link>, mut body: Pin<Box<F>>) -> F::Output {
+    poll_fn(|context| nested.run(|| body.as_mut().poll(context))).await
 }

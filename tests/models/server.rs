@@ -49,6 +49,8 @@ pub(crate) enum Released {
     Passed,
     /// Handed, for its whole lease, to a waiter on the releaser's own channel.
     Next(Push),
+    /// Not given back yet: the lock has what it was to be kept for.
+    Kept,
     Absent,
     Other,
 }
@@ -65,6 +67,8 @@ pub(crate) struct Ask {
     /// Until which age it may be executed.
     pub(crate) valid: u8,
     pub(crate) queues: bool,
+    /// The longest queue that is joined.
+    pub(crate) most: Option<usize>,
 }
 
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
@@ -151,6 +155,10 @@ impl Server {
         if !ask.queues {
             return Asked::Busy { left };
         }
+        let mine = self.queue.iter().any(|waiter| waiter.ticket == me);
+        if !mine && ask.most.is_some_and(|most| self.full(most)) {
+            return Asked::Busy { left };
+        }
         if let Some(waiter) = self.queue.iter_mut().find(|waiter| waiter.ticket == me) {
             waiter.alive = times.beat;
         } else {
@@ -226,6 +234,18 @@ impl Server {
             .map_or(Released::Passed, Released::Next)
     }
 
+    /// A release that doesn't give back yet: what is left becomes `keep`, whatever it was.
+    pub(crate) fn keep(&mut self, me: Ticket, keep: u8) -> Released {
+        match &mut self.owner {
+            None => Released::Absent,
+            Some(owner) if owner.ticket != me => Released::Other,
+            Some(owner) => {
+                owner.left = keep;
+                Released::Kept
+            }
+        }
+    }
+
     pub(crate) fn withdraw(
         &mut self,
         times: &Times,
@@ -239,6 +259,18 @@ impl Server {
         } else {
             Released::Absent
         }
+    }
+
+    /// Whether so many wait that one more is too many. Where it looks so, the dead don't count and are dropped. The script looks at
+    /// a part of a long queue only; here none is longer than that part.
+    fn full(&mut self, most: usize) -> bool {
+        if self.queue.len() >= most {
+            self.queue.retain(|waiter| waiter.alive > 0);
+            if self.queue.is_empty() {
+                self.queue_left = 0;
+            }
+        }
+        self.queue.len() >= most
     }
 
     fn take(&mut self, me: Ticket, times: &Times) -> Asked {

@@ -391,6 +391,7 @@ impl World {
                     age: message.age,
                     valid: c.ask_valid(ticket),
                     queues: !c.is_rejecting(ticket),
+                    most: None,
                 };
                 Answer::Asked(server.ask(times, rules, ask, channels))
             }

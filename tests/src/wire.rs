@@ -85,11 +85,18 @@ impl Verb {
             (1, 2) => Some(Self::Renew),
             (_, 1) => Some(Self::Snapshot),
             (_, 2) => Some(Self::Release),
+            // of three the last is a channel, or how long the lock is kept before it is given back
+            (_, 3) if is_number(arguments.last()?) => Some(Self::Release),
             (_, 3) => Some(Self::Withdraw),
-            (_, 9) => Some(Self::Ask),
+            // the tenth is the longest queue that is joined
+            (_, 9 | 10) => Some(Self::Ask),
             _ => None,
         }
     }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The ticket that a command puts into a queue, and the id of the process that it belongs to.

@@ -134,7 +134,15 @@ impl Store {
         }
         let left = lock.owner.as_ref().map(|owner| owner.until.since(now));
         if ask.mode == Mode::Reject {
-            return Answer::Busy { left };
+            let waiting = None;
+            return Answer::Busy { left, waiting };
+        }
+        if mine.is_none()
+            && let Some(most) = ask.max_waiters
+            && lock.living(now) >= u64::from(most)
+        {
+            let waiting = Some(lock.queue.len() as u64);
+            return Answer::Busy { left, waiting };
         }
         let number = mine.unwrap_or_else(|| self.number());
         let ticket = lock.queue.entry(number).or_insert_with(|| Ticket {
@@ -200,6 +208,7 @@ impl Store {
         ticket: OwnerToken,
         channel: &Arc<str>,
         withdraws: bool,
+        keep: Option<Duration>,
         now: Moment,
     ) -> Released {
         let Some(mut lock) = self.locks.remove(record) else {
@@ -209,20 +218,21 @@ impl Store {
             lock.remove(ticket);
         }
         lock.expire(now);
-        let released = if lock
-            .owner
-            .as_ref()
-            .is_some_and(|owner| owner.ticket == ticket)
-        {
-            lock.owner = None;
-            match lock.head(now) {
-                Head::Live(_) => self
-                    .give(&mut lock, now, Some(channel))
-                    .unwrap_or(Released::Free),
-                Head::None | Head::More => Released::Free,
+        let released = match (&mut lock.owner, keep) {
+            (Some(owner), Some(keep)) if owner.ticket == ticket => {
+                owner.until = now + keep;
+                Released::Kept
             }
-        } else {
-            Released::NotHeld
+            (Some(owner), None) if owner.ticket == ticket => {
+                lock.owner = None;
+                match lock.head(now) {
+                    Head::Live(_) => self
+                        .give(&mut lock, now, Some(channel))
+                        .unwrap_or(Released::Free),
+                    Head::None | Head::More => Released::Free,
+                }
+            }
+            _ => Released::NotHeld,
         };
         self.put_back(record, lock);
         released
@@ -258,6 +268,19 @@ impl Lock {
             }
         }
         Head::More
+    }
+
+    /// How many living tickets wait. Drops all dead ones.
+    fn living(&mut self, now: Moment) -> u64 {
+        let numbers = &mut self.numbers;
+        self.queue.retain(|_, ticket| {
+            let lives = ticket.alive_until > now;
+            if !lives {
+                numbers.remove(&ticket.ticket);
+            }
+            lives
+        });
+        self.queue.len() as u64
     }
 
     fn remove(&mut self, ticket: OwnerToken) {
@@ -309,6 +332,7 @@ impl Backend for MemoryBackend {
             release.ticket,
             &release.channel,
             false,
+            release.keep,
             clock::now(),
         );
         Box::pin(ready(Ok(released)))
@@ -320,6 +344,7 @@ impl Backend for MemoryBackend {
             withdraw.ticket,
             &withdraw.channel,
             true,
+            None,
             clock::now(),
         );
         // an ask is executed at once or never: any time settles it

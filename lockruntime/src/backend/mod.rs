@@ -5,12 +5,14 @@
 //! Every verb is atomic, and harmless when it is executed twice or late:
 //!
 //! * **ask** is heartbeat, poll and try at once. It grants the lock if it is free and no living ticket stands before this one;
-//!   else, in queue mode, it puts the ticket at the end of the queue or keeps it alive where it stands. A reject caller is
+//!   else, in queue mode, it puts the ticket at the end of the queue or keeps it alive where it stands; it doesn't join a queue
+//!   of more living tickets than [`Ask::max_waiters`] allows (dead ones may count for a few asks). A reject caller is
 //!   refused while somebody holds the lock or a living ticket waits, and leaves nothing behind. Asking again for a lock that
 //!   the ticket holds lengthens it, never shortens it. An ask that is executed later than [`Ask::valid`] after it was sent
 //!   changes nothing.
 //! * **renew** lengthens a lock that this owner holds under this fencing token, and nothing else: it never creates one.
 //! * **release** gives a lock that this owner holds to the first living ticket, or frees it. Somebody else's lock is untouched.
+//!   With [`Release::keep`] it only sets when the lock ends.
 //! * **withdraw** takes the ticket out of the queue, then releases.
 //!
 //! Numbers (places in the queue and fencing tokens) grow strictly per key and are never given twice, even after the storage

@@ -42,10 +42,12 @@ pub enum Answer {
         /// What the present holder's lease has left.
         left: Duration,
     },
-    /// Held by another, or others wait; nothing of this ticket is stored.
+    /// Held by another, or others wait, or too many do; nothing of this ticket is stored.
     Busy {
         /// What the present holder's lease has left, where there is one.
         left: Option<Duration>,
+        /// How many tickets wait, where they are too many for this one.
+        waiting: Option<u64>,
     },
 }
 
@@ -69,6 +71,8 @@ pub enum Released {
     Passed,
     /// The lock was handed, for its whole lease, to a waiter of this process.
     Next(HandOver),
+    /// The lock stays as long as it was to be kept.
+    Kept,
     /// The lock was not this owner's any more.
     NotHeld,
 }

@@ -18,6 +18,8 @@ pub struct Ask {
     pub ticket: OwnerToken,
     /// Queue or reject.
     pub mode: Mode,
+    /// In queue mode: where so many living tickets wait already, this one is refused instead of joining them.
+    pub max_waiters: Option<u32>,
     /// How long a grant in the answer lasts, and a hold after a renewal.
     pub lease: Duration,
     /// How long a handed-over grant lasts until its first renewal.
@@ -88,6 +90,9 @@ pub struct Release {
     pub ticket: OwnerToken,
     /// The channel of this process: its own waiters are named in the answer instead of being announced.
     pub channel: Arc<str>,
+    /// Not yet: the lock stays with its owner for exactly so long from the execution on, then it ends like a lease. It was held
+    /// for less than its minimum.
+    pub keep: Option<Duration>,
     /// How long the answer may take.
     pub timeout: Duration,
 }

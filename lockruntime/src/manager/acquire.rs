@@ -6,11 +6,10 @@ use std::time::Duration;
 use crate::error::LockError;
 use crate::guard::LockGuard;
 use crate::key::LockKey;
-use crate::manager::{LockManager, run};
-use crate::options::Mode;
-use crate::watchdog::Order;
+use crate::manager::{LockManager, Wanted, run, several};
+use crate::options::{Mode, OnLost, Terms};
 
-/// A lock that is about to be asked for; see [`LockManager::lock`].
+/// A lock that is about to be asked for, or several; see [`LockManager::lock`] and [`LockManager::lock_all`].
 ///
 /// Nothing happens until one of its three verbs is awaited. All of them are cancel safe: dropping the future gives back the
 /// ticket, or the lock if it was just won, in the background.
@@ -18,32 +17,91 @@ use crate::watchdog::Order;
 #[must_use = "call acquire, try_acquire or run"]
 pub struct LockRequest<'a> {
     manager: &'a LockManager,
-    key: &'a str,
-    lease: Option<Duration>,
-    wait: Option<Duration>,
+    keys: Keys<'a>,
+    terms: Terms,
     name_of: &'a str,
+}
+
+#[derive(Clone, Debug)]
+enum Keys<'a> {
+    One(&'a str),
+    Several(Vec<&'a str>),
 }
 
 impl<'a> LockRequest<'a> {
     pub(crate) fn new(manager: &'a LockManager, key: &'a str) -> Self {
+        Self::of(manager, Keys::One(key))
+    }
+
+    pub(crate) fn several(manager: &'a LockManager, keys: Vec<&'a str>) -> Self {
+        Self::of(manager, Keys::Several(keys))
+    }
+
+    fn of(manager: &'a LockManager, keys: Keys<'a>) -> Self {
         Self {
             manager,
-            key,
-            lease: None,
-            wait: None,
+            keys,
+            terms: Terms::default(),
             name_of: "",
         }
     }
 
     /// How long the lock lives without a renewal, 100 ms to 24 h; it is renewed every third of it.
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = Some(lease);
+        self.terms.lease = Some(lease);
         self
     }
 
-    /// How long to wait for the turn; zero is one try. Only [`acquire`](Self::acquire) and [`run`](Self::run) wait.
+    /// How long to wait for the turn, for several keys in all; zero is one try. Only [`acquire`](Self::acquire) and
+    /// [`run`](Self::run) wait.
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.wait = Some(wait);
+        self.terms.wait = Some(wait);
+        self
+    }
+
+    /// Where so many callers wait for the key already, refuse with [`LockError::Busy`] instead of joining them; zero is never to
+    /// wait. Callers that died count until their tickets are dropped, a few asks later.
+    pub fn max_waiters(mut self, most: u32) -> Self {
+        self.terms.max_waiters = Some(most);
+        self
+    }
+
+    /// How long the lock may be held at the most. [`run`](Self::run) drops its body then and returns
+    /// [`LockError::HoldCapReached`]; a guard is no longer renewed and says so by [`LockGuard::lost`]. Counted from the start of
+    /// the work, when all keys are held.
+    pub fn max_hold(mut self, most: Duration) -> Self {
+        self.terms.max_hold = Some(most);
+        self
+    }
+
+    /// How long the lock stays taken at least, however short the work is, at most 24 h. Whoever gives it back doesn't wait for
+    /// that; nothing renews it meanwhile, and if this process dies it isn't for longer. A lock that was lost isn't kept.
+    pub fn min_hold(mut self, least: Duration) -> Self {
+        self.terms.min_hold = Some(least);
+        self
+    }
+
+    /// `false`: the lease isn't renewed, its end is the cap of the hold ([`LockError::HoldCapReached`]).
+    pub fn watchdog(mut self, renews: bool) -> Self {
+        self.terms.watchdog = renews;
+        self
+    }
+
+    /// What becomes of the body of [`run`](Self::run) when the lock is lost; it is stopped by default.
+    pub fn on_lost(mut self, on_lost: OnLost) -> Self {
+        self.terms.on_lost = on_lost;
+        self
+    }
+
+    /// `false`: [`run`](Self::run) inside of a body that has the lock is [`LockError::SelfDeadlock`], instead of going on under it.
+    pub fn reentrant(mut self, reentrant: bool) -> Self {
+        self.terms.reentrant = reentrant;
+        self
+    }
+
+    /// [`run`](Self::run) hands the release over and returns at once, instead of waiting for the storage's answer.
+    pub fn release_in_background(mut self) -> Self {
+        self.terms.in_background = true;
         self
     }
 
@@ -57,12 +115,13 @@ impl<'a> LockRequest<'a> {
     ///
     /// # Errors
     ///
-    /// [`LockError`] with the reason why the lock isn't held; [`LockError::SelfDeadlock`] inside of a body that has it.
+    /// [`LockError`] with the reason why the lock isn't held; [`LockError::SelfDeadlock`] inside of a body that has it. Of several
+    /// keys none is held then.
     pub async fn acquire(self) -> Result<LockGuard, LockError> {
         self.take(Mode::Queue).await
     }
 
-    /// Takes the lock if it is free and nobody waits for it.
+    /// Takes the lock if it is free and nobody waits for it; of several keys all, or none.
     ///
     /// # Errors
     ///
@@ -72,37 +131,55 @@ impl<'a> LockRequest<'a> {
     }
 
     /// Waits for the turn, runs `body` under the lock, and releases. Inside of a body that has the lock already, `body` goes on
-    /// under it. The body is dropped at its next await if the lock is lost.
+    /// under it, on the terms of that one. The body is dropped at its next await if the lock is lost.
     ///
     /// # Errors
     ///
-    /// [`LockError`] when the lock could not be had, and then the body has not been polled; or [`LockError::Lost`].
+    /// [`LockError`] when the lock could not be had, and then the body has not been polled; or [`LockError::Lost`] or
+    /// [`LockError::HoldCapReached`].
     pub async fn run<F: Future>(self, body: F) -> Result<F::Output, LockError> {
         // boxed before acquiring: the future is smaller for it, and the body's address is its own
         let body = Box::pin(body);
-        let order = self.order(Mode::Queue)?;
-        run::run_ordered(self.manager, order, body).await
+        let in_background = self.terms.in_background;
+        let wanted = self.want(Mode::Queue)?;
+        let (value, guard) = run::run_wanted(self.manager, wanted, body).await?;
+        run::finish(guard, in_background).await;
+        Ok(value)
     }
 
     async fn take(self, mode: Mode) -> Result<LockGuard, LockError> {
-        let order = self.order(mode)?;
-        if mode == Mode::Queue && self.manager.held(&order).is_some() {
-            let key = order.life.key.clone();
-            return Err(LockError::SelfDeadlock { key, mode });
+        let order = match self.want(mode)? {
+            Wanted::One(order) => order,
+            Wanted::Several(wanted) => {
+                return Box::pin(several::acquire(self.manager, wanted)).await;
+            }
+        };
+        if mode == Mode::Queue && self.manager.held(&order.record).is_some() {
+            return Err(order.self_deadlock());
         }
         self.manager.acquire(order).await
     }
 
-    fn order(&self, mode: Mode) -> Result<Box<Order>, LockError> {
-        let invalid = |reason: crate::key::InvalidKey| LockError::InvalidKey {
-            template: self.key.to_owned(),
+    fn want(&self, mode: Mode) -> Result<Wanted, LockError> {
+        let terms = Terms { mode, ..self.terms };
+        let invalid = |template: &str, reason: String| LockError::InvalidKey {
+            template: template.to_owned(),
             mode,
-            reason: reason.to_string(),
+            reason,
         };
-        let key = LockKey::from_text(self.key, self.manager.key_limit()).map_err(invalid)?;
-        // a wait is for those who wait
-        let wait = self.wait.filter(|_| mode == Mode::Queue);
-        self.manager
-            .order(key, mode, self.lease, wait, self.name_of)
+        let key = |text: &&str| {
+            LockKey::from_text(text, self.manager.key_limit())
+                .map_err(|reason| invalid(text, reason.to_string()))
+        };
+        match &self.keys {
+            Keys::One(text) => self.manager.want(key(text)?, terms, self.name_of),
+            Keys::Several(texts) if texts.is_empty() => {
+                Err(invalid("", "there is no key; give one at least".to_owned()))
+            }
+            Keys::Several(texts) => {
+                let keys = texts.iter().map(key).collect::<Result<_, _>>()?;
+                self.manager.want_all(keys, terms, self.name_of)
+            }
+        }
     }
 }

@@ -76,6 +76,13 @@ impl LockManagerBuilder {
         self
     }
 
+    /// The longest queue that queue calls join that don't say; unlimited by default. See
+    /// [`LockRequest::max_waiters`](crate::LockRequest::max_waiters).
+    pub fn max_waiters(mut self, most: u32) -> Self {
+        self.defaults.max_waiters = Some(most);
+        self
+    }
+
     /// The longest time between two asks of a waiter, at least 20 ms; 1 s by default, and never more than two fifths of the
     /// grace or lease.
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {

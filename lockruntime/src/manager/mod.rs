@@ -4,6 +4,7 @@ mod acquire;
 mod builder;
 mod naming;
 pub(crate) mod run;
+mod several;
 #[cfg(not(fuzzing))]
 mod url;
 #[cfg(fuzzing)]
@@ -16,17 +17,18 @@ use std::time::Duration;
 pub use acquire::LockRequest;
 pub use builder::LockManagerBuilder;
 use naming::Naming;
-pub(crate) use run::run_call;
+pub(crate) use run::{run_call, run_call_in_background};
+use several::Several;
 
-use crate::__private::Call;
+use crate::__private::{Call, CallKey, Said};
 use crate::backend::memory::MemoryBackend;
 use crate::backend::{Capabilities, Snapshot};
 use crate::current::{self, InstallError};
 use crate::error::{ConfigError, LockError};
 use crate::guard::LockGuard;
-use crate::hold::Life;
+use crate::hold::{Bounds, Life};
 use crate::key::LockKey;
-use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Timing};
+use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Terms, Timing};
 use crate::reentry::{self, Link};
 use crate::watchdog::{Order, Watchdog};
 
@@ -114,6 +116,27 @@ impl LockManager {
         LockRequest::new(self, key)
     }
 
+    /// Several locks by their keys: all or none, within one wait, and in an order in which no two calls wait for each other
+    /// (unless one is nested in another's body). Each key has its own fencing token, see [`Hold::each`](crate::Hold::each). A key
+    /// that is given twice is locked once.
+    ///
+    /// The keys are taken one after the other, so those that come first are held while the others are waited for.
+    ///
+    /// ```
+    /// # async fn body() -> Result<(), lockruntime::LockError> {
+    /// let locks = lockruntime::LockManager::memory();
+    /// let guard = locks.lock_all(["account:7", "account:3"]).acquire().await?;
+    /// for hold in guard.each() {
+    ///     println!("{} with token {}", hold.key(), hold.fencing_token());
+    /// }
+    /// guard.release().await?;
+    /// # Ok(()) }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(body()).unwrap();
+    /// ```
+    pub fn lock_all<'a>(&'a self, keys: impl IntoIterator<Item = &'a str>) -> LockRequest<'a> {
+        LockRequest::several(self, keys.into_iter().collect())
+    }
+
     /// Who holds a key and who waits for it, at this moment. Reads only. Dropping the future drops the answer.
     ///
     /// # Errors
@@ -156,52 +179,115 @@ impl LockManager {
         self.inner.defaults.key_limit
     }
 
-    /// What an annotated call asks for. Boxed, as the keeper takes it: the caller's future stays small.
-    pub(crate) fn order_call(&self, call: Call) -> Result<Box<Order>, LockError> {
-        let mode = call.mode;
-        let key = call
-            .key
-            .finish(self.key_limit())
-            .map_err(|reason| LockError::InvalidKey {
-                template: call.template.to_owned(),
-                mode,
-                reason: reason.to_string(),
-            })?;
-        self.order(key, mode, call.lease, call.wait, call.name_of)
+    pub(crate) fn watchdog(&self) -> &Watchdog {
+        &self.inner.watchdog
     }
 
-    pub(crate) fn order(
+    /// What an annotated call asks for.
+    pub(crate) fn want_call(&self, call: Call) -> Result<Wanted, LockError> {
+        let Said {
+            name_of,
+            terms,
+            key,
+            before,
+        } = *call.0;
+        let finish = |key: CallKey| {
+            let template = key.template;
+            let key = key.filling.finish(self.key_limit());
+            key.map_err(|reason| LockError::InvalidKey {
+                template: template.to_owned(),
+                mode: terms.mode,
+                reason: reason.to_string(),
+            })
+        };
+        if before.is_empty() {
+            return self.want(finish(key)?, terms, name_of);
+        }
+        let keys = before.into_iter().chain([key]).map(finish);
+        self.want_all(keys.collect::<Result<_, _>>()?, terms, name_of)
+    }
+
+    /// One key.
+    pub(crate) fn want(
         &self,
         key: LockKey,
-        mode: Mode,
-        lease: Option<Duration>,
-        wait: Option<Duration>,
+        terms: Terms,
         name_of: &str,
-    ) -> Result<Box<Order>, LockError> {
+    ) -> Result<Wanted, LockError> {
+        let order = self.order(key, terms, name_of)?;
+        Ok(Wanted::One(Box::new(order)))
+    }
+
+    /// Several keys, one at least.
+    pub(crate) fn want_all(
+        &self,
+        keys: Vec<LockKey>,
+        terms: Terms,
+        name_of: &str,
+    ) -> Result<Wanted, LockError> {
+        let orders = keys
+            .into_iter()
+            .map(|key| self.order(key, terms, name_of))
+            .collect::<Result<_, _>>()?;
+        Ok(Wanted::Several(Several::new(orders)))
+    }
+
+    fn order(&self, key: LockKey, terms: Terms, name_of: &str) -> Result<Order, LockError> {
         let Inner {
             defaults, naming, ..
         } = &*self.inner;
-        let lease = lease.unwrap_or(defaults.lease);
+        let mode = terms.mode;
+        let lease = terms.lease.unwrap_or(defaults.lease);
+        let min_hold = terms.min_hold.unwrap_or_default();
+        let invalid = |key, what, lease| LockError::InvalidLease {
+            key,
+            mode,
+            what,
+            lease,
+        };
         if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
-            return Err(LockError::InvalidLease { key, mode, lease });
+            return Err(invalid(key, "lease", lease));
         }
-        Ok(Box::new(Order {
+        if min_hold > LONGEST_LEASE {
+            return Err(invalid(key, "min_hold", min_hold));
+        }
+        let bounds = Bounds {
+            lease,
+            watchdog: terms.watchdog,
+            max_hold: terms.max_hold,
+            on_lost: terms.on_lost,
+        };
+        // a wait is for those who wait
+        let waits = |_: &_| mode == Mode::Queue;
+        Ok(Order {
             record: naming.record(&key),
             holder: Arc::new(naming.holder(name_of)),
             timing: Timing::new(lease, defaults.heartbeat, defaults.grace),
-            wait: wait.or(defaults.wait).filter(|_| mode == Mode::Queue),
+            wait: terms.wait.or(defaults.wait).filter(waits),
+            max_waiters: terms.max_waiters.or(defaults.max_waiters),
+            min_hold,
             release_timeout: defaults.release_timeout,
-            life: Arc::new(Life::new(key, mode)),
-        }))
+            reentrant: terms.reentrant,
+            life: Arc::new(Life::new(key, mode, bounds)),
+        })
     }
 
-    /// The body of this call chain that has the ordered lock already.
-    pub(crate) fn held(&self, order: &Order) -> Option<Arc<Link>> {
-        reentry::held(&self.inner.watchdog, &order.record)
+    /// The body of this call chain that has this lock already.
+    pub(crate) fn held(&self, record: &str) -> Option<Arc<Link>> {
+        reentry::held(&self.inner.watchdog, record)
     }
 
     pub(crate) async fn acquire(&self, order: Box<Order>) -> Result<LockGuard, LockError> {
         let (life, watchdog) = self.inner.watchdog.acquire(order).await?;
-        Ok(LockGuard::new(life, watchdog))
+        let guard = LockGuard::new(life, watchdog);
+        guard.start();
+        Ok(guard)
     }
+}
+
+/// What a call wants. Boxed, as the keeper takes it: the caller's future stays small.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    One(Box<Order>),
+    Several(Several),
 }

@@ -3,6 +3,7 @@
 #[cfg(feature = "tracing")]
 mod trace;
 
+use crate::error::LossReason;
 use crate::hold::Life;
 
 /// Something worth telling.
@@ -10,6 +11,8 @@ use crate::hold::Life;
 pub(crate) enum Event<'a> {
     /// A held lock was lost; its body is being stopped.
     Lost { life: &'a Life },
+    /// A body was stopped at the cap of its hold.
+    CapReached { life: &'a Life },
     /// A lock could not be given back at the first try; the keeper goes on, and its lease ends it.
     ReleaseFailed { life: &'a Life },
     /// A lock was no longer ours when it was given back, and nobody had noticed.
@@ -20,6 +23,17 @@ pub(crate) enum Event<'a> {
         expect(dead_code, reason = "only a network goes down")
     )]
     Backend { address: &'a str, up: bool },
+}
+
+impl<'a> Event<'a> {
+    /// The end of a hold that didn't end by itself.
+    pub(crate) fn ended(life: &'a Life) -> Self {
+        if life.lost() == Some(LossReason::CapReached) {
+            Self::CapReached { life }
+        } else {
+            Self::Lost { life }
+        }
+    }
 }
 
 /// Tells every sink. Without one this is nothing.

@@ -8,6 +8,10 @@ pub(super) fn event(event: &Event<'_>) {
             let token = life.token().map(crate::FencingToken::get);
             tracing::warn!(key = %life.key, mode = %life.mode, token, "lock lost, its body is stopped");
         }
+        Event::CapReached { life } => {
+            let token = life.token().map(crate::FencingToken::get);
+            tracing::info!(key = %life.key, mode = %life.mode, token, "lock held for as long as it may be, its body is stopped");
+        }
         Event::ReleaseFailed { life } => {
             tracing::info!(key = %life.key, mode = %life.mode, "lock not given back yet, tried again until its lease is over");
         }

@@ -1,5 +1,7 @@
 //! Giving back: the release or withdrawal of a hold whose caller has left, tried until it is answered or moot.
 
+use std::time::Duration;
+
 use crate::clock::Moment;
 use crate::hold::Ending;
 use crate::options::Timing;
@@ -21,6 +23,11 @@ pub(crate) struct HandingBack {
     timing: Timing,
     /// After this nothing of the hold can be left on the server.
     moot: Moment,
+    /// Until when the lock shall stay taken, where the hold was shorter than its minimum. The server is told once and ends it by
+    /// itself, so nothing that happens here stretches it; our release at that moment makes the hand-over exact.
+    keep_until: Option<Moment>,
+    /// The server was told.
+    kept: bool,
     /// Until when the caller waits for the answer.
     patience: Option<Moment>,
     due: Moment,
@@ -32,12 +39,21 @@ pub(crate) struct HandingBack {
 }
 
 impl HandingBack {
-    pub(crate) fn new(debt: Debt, timing: Timing, now: Moment, patience: Option<Moment>) -> Self {
-        let moot = now + timing.lease.max(timing.beat) + timing.request;
+    pub(crate) fn new(
+        debt: Debt,
+        timing: Timing,
+        now: Moment,
+        patience: Option<Moment>,
+        keep_until: Option<Moment>,
+    ) -> Self {
+        let keep_until = keep_until.filter(|until| *until > now);
+        let ends = (now + timing.lease.max(timing.beat)).max(keep_until.unwrap_or(now));
         Self {
             debt,
             timing,
-            moot,
+            moot: ends + timing.request,
+            keep_until,
+            kept: false,
             patience,
             due: now,
             backoff: Backoff::default(),
@@ -72,6 +88,27 @@ impl HandingBack {
         sends
     }
 
+    /// How long the lock is to be kept before it is released; `None` when it isn't.
+    pub(crate) fn keeps(&self, now: Moment) -> Option<Duration> {
+        let left = self.keep_until?.since(now);
+        // the server counts in milliseconds
+        (!self.kept && left >= Duration::from_millis(1)).then_some(left)
+    }
+
+    /// The server keeps the lock to the end of its minimum; released then.
+    pub(crate) fn kept(&mut self) {
+        self.kept = true;
+        self.in_flight = false;
+        // by then the server may have ended it by itself: nothing to tell
+        self.told = true;
+        self.patience = None;
+        self.due = self.keep_until.unwrap_or(self.due);
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.kept
+    }
+
     pub(crate) fn failed(&mut self, now: Moment) {
         self.in_flight = false;
         self.due = now + self.backoff.next(self.timing.lease);
@@ -92,14 +129,14 @@ impl HandingBack {
     }
 
     pub(crate) fn hurry(&mut self, now: Moment) {
-        self.due = self.due.min(now);
+        if !self.kept {
+            self.due = self.due.min(now);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     const MS: Duration = Duration::from_millis(1);
@@ -112,6 +149,7 @@ mod tests {
             timing,
             Moment::ZERO,
             Some(Moment::ZERO + MS * 100),
+            None,
         );
         let mut now = Moment::ZERO;
         let mut ended = 0;
@@ -131,5 +169,35 @@ mod tests {
             Ending::Released,
             "an answer was lost before"
         );
+    }
+
+    #[test]
+    fn a_short_hold_is_kept_to_its_minimum_and_released_then() {
+        let timing = Timing::new(MS * 900, MS * 1_000, MS * 2_500);
+        let start = Moment::ZERO + MS * 5_000;
+        let until = start + MS * 2_000;
+        let mut back = HandingBack::new(Debt::Lock, timing, start, None, Some(until));
+        assert!(back.send(start));
+        assert_eq!(back.keeps(start), Some(MS * 2_000));
+        back.failed(start + MS * 100);
+        let again = back.due().unwrap();
+        assert!(back.send(again));
+        // told late, but not for longer
+        assert_eq!(back.keeps(again), Some(until.since(again)));
+        back.kept();
+        assert_eq!(back.due(), Some(until));
+        back.hurry(start + MS * 500);
+        assert!(!back.send(until - MS));
+        assert!(back.send(until));
+        assert_eq!(back.keeps(until), None);
+        assert!(!back.is_moot(until));
+    }
+
+    #[test]
+    fn a_hold_longer_than_its_minimum_is_released_at_once() {
+        let timing = Timing::new(MS * 900, MS * 1_000, MS * 2_500);
+        let now = Moment::ZERO + MS * 5_000;
+        let back = HandingBack::new(Debt::Lock, timing, now, None, Some(now - MS));
+        assert_eq!(back.keeps(now), None);
     }
 }

@@ -33,6 +33,10 @@ pub(crate) enum Message {
     Start(Box<Order>),
     Begun(OwnerToken),
     Looked(OwnerToken),
+    Extend {
+        ticket: OwnerToken,
+        length: Duration,
+    },
     Leave {
         ticket: OwnerToken,
         waits: bool,
@@ -209,6 +213,9 @@ impl Keeper {
             Message::Looked(ticket) => {
                 self.step(ticket, |attempt, calls| attempt.looked(now, calls));
             }
+            Message::Extend { ticket, length } => {
+                self.step(ticket, |attempt, calls| attempt.extend(length, now, calls));
+            }
             Message::Leave { ticket, waits } => {
                 self.step(ticket, |attempt, calls| attempt.leave(now, waits, calls))
             }
@@ -310,9 +317,7 @@ impl Keeper {
         let mut calls = std::mem::take(&mut self.scratch);
         step(attempt, &mut calls);
         if attempt.is_lost() && attempt.order.life.report_loss() {
-            telemetry::emit(&Event::Lost {
-                life: &attempt.order.life,
-            });
+            telemetry::emit(&Event::ended(&attempt.order.life));
         }
         self.after(ticket, before, calls);
     }
@@ -352,6 +357,7 @@ impl Keeper {
                     record: Arc::clone(&order.record),
                     ticket,
                     mode: attempt.mode(),
+                    max_waiters: attempt.max_waiters(),
                     lease: order.timing.lease,
                     claim: order.timing.claim,
                     beat: order.timing.beat,
@@ -361,11 +367,17 @@ impl Keeper {
                 });
                 Box::pin(async move { Done::Asked(ticket, sent, ask.await) })
             }
-            Call::Release => {
+            Call::Release | Call::Keep(_) => {
+                let keep = if let Call::Keep(left) = call {
+                    Some(left)
+                } else {
+                    None
+                };
                 let release = self.backend.release(Release {
                     record: Arc::clone(&order.record),
                     ticket,
                     channel: Arc::clone(&self.channel),
+                    keep,
                     timeout: order.timing.request,
                 });
                 Box::pin(async move { Done::Released(ticket, sent, release.await) })
@@ -395,14 +407,14 @@ impl Keeper {
             let mut sent_by = Vec::with_capacity(chunk.len());
             for ticket in chunk {
                 if let Some(attempt) = self.attempts.get(ticket)
-                    && let Some((token, sent)) = attempt.renewal()
+                    && let Some((token, lease, sent)) = attempt.renewal()
                 {
                     sent_by.push((*ticket, sent));
                     batch.push(Renew {
                         record: Arc::clone(&attempt.order.record),
                         ticket: *ticket,
                         token,
-                        lease: attempt.order.timing.lease,
+                        lease,
                         timeout: renewal_timeout(attempt.order.timing.lease),
                     });
                 }

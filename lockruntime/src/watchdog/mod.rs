@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::{Backend, BackendError, Snapshot};
 use crate::clock;
-use crate::error::LockError;
+use crate::error::{LockError, LossReason};
 use crate::hold::{Life, Turn};
 use crate::token::OwnerToken;
 pub(crate) use attempt::Order;
@@ -80,6 +80,29 @@ impl Watchdog {
         }
     }
 
+    /// The work under the lock starts: its bounds count from now on.
+    pub(crate) fn work_starts(&self, life: &Life) {
+        life.start(clock::now());
+        if life.bounds.max_hold.is_some() {
+            self.begun(life.ticket);
+        }
+    }
+
+    /// The way to the keeper for somebody who doesn't keep it alive.
+    pub(crate) fn downgrade(&self) -> WeakWatchdog {
+        WeakWatchdog {
+            inbox: self.inbox.downgrade(),
+        }
+    }
+
+    /// Lengthens a hold; [`Life::poll_extended`] tells when.
+    pub(crate) fn extend(&self, life: &Life, length: Duration) {
+        let ticket = life.ticket;
+        if self.inbox.send(Message::Extend { ticket, length }).is_err() {
+            life.lose(LossReason::KeeperEnded);
+        }
+    }
+
     fn begun(&self, ticket: OwnerToken) {
         // a keeper that has ended has no renewals to begin; the hold knows its deadline
         drop(self.inbox.send(Message::Begun(ticket)));
@@ -106,6 +129,18 @@ impl Watchdog {
             // an error means that the keeper has ended: nothing is left to wait for
             drop(ended.await);
         }
+    }
+}
+
+/// The way to the keeper, as long as somebody else keeps it alive.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakWatchdog {
+    inbox: mpsc::WeakUnboundedSender<Message>,
+}
+
+impl WeakWatchdog {
+    pub(crate) fn upgrade(&self) -> Option<Watchdog> {
+        self.inbox.upgrade().map(|inbox| Watchdog { inbox })
     }
 }
 

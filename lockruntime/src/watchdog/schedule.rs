@@ -35,19 +35,65 @@ pub(crate) fn renewal_timeout(lease: Duration) -> Duration {
 #[derive(Debug)]
 pub(crate) struct Renewals {
     pub(crate) lease: Lease,
-    /// The length every renewal asks for.
+    /// The length that renewals ask for.
     full: Duration,
+    /// The length that the renewal under way asked for.
+    asked: Duration,
+    /// A whole lease is renewed; else only what has less is lengthened to one.
+    watchdog: bool,
+    /// A renewal is wanted whatever is due: an extension, from inside of the body.
+    wanted: bool,
     due: Moment,
     backoff: Backoff,
 }
 
 impl Renewals {
-    pub(crate) fn new(lease: Lease, full: Duration) -> Self {
-        Self {
+    pub(crate) fn new(lease: Lease, full: Duration, watchdog: bool) -> Self {
+        let mut renewals = Self {
             lease,
             full,
-            due: lease.third(),
+            asked: full,
+            watchdog,
+            wanted: false,
+            due: Moment::END,
             backoff: Backoff::default(),
+        };
+        renewals.plan();
+        renewals
+    }
+
+    /// When the next renewal is due, with nothing under way.
+    fn plan(&mut self) {
+        self.due = if self.wanted {
+            Moment::ZERO
+        } else if self.renews() {
+            self.lease.third()
+        } else {
+            Moment::END
+        };
+    }
+
+    /// Whether the present lease is renewed by itself.
+    fn renews(&self) -> bool {
+        self.watchdog || self.lease.length < self.full
+    }
+
+    /// The length to ask for.
+    pub(crate) fn length(&self) -> Duration {
+        self.asked
+    }
+
+    /// The hold shall have `length` from now on at least, and with a watchdog after each later renewal as well. `free`: none is
+    /// under way.
+    pub(crate) fn extend(&mut self, length: Duration, free: bool) {
+        self.full = if self.renews() {
+            self.full.max(length)
+        } else {
+            length
+        };
+        self.wanted = true;
+        if free {
+            self.plan();
         }
     }
 
@@ -64,24 +110,29 @@ impl Renewals {
         now >= self.lease.deadline()
     }
 
-    /// The storage may have forgotten: verify now.
+    /// The storage may have forgotten: verify now. A hold that nothing renews would be lengthened by it, and isn't verified.
     pub(crate) fn hurry(&mut self, now: Moment) {
-        self.due = self.due.min(now);
+        if self.renews() {
+            self.due = self.due.min(now);
+        }
         self.backoff.reset();
     }
 
     /// A renewal was sent; until it is answered only the deadline matters.
     pub(crate) fn sent(&mut self) {
-        self.due = self.lease.deadline();
+        self.asked = self.full;
+        self.wanted = false;
+        self.due = Moment::END;
     }
 
     pub(crate) fn confirmed(&mut self, sent: Moment) {
-        self.lease.renewed(sent, self.full);
-        self.due = self.lease.third();
+        self.lease.renewed(sent, self.asked);
+        self.plan();
         self.backoff.reset();
     }
 
     pub(crate) fn failed(&mut self, now: Moment) {
+        // what was asked for is still wanted, by itself or by an extension
         self.due = now + self.backoff.next(self.full);
     }
 }
@@ -105,6 +156,7 @@ mod tests {
                 length: MS * length,
             },
             MS * full,
+            true,
         )
     }
 
@@ -129,6 +181,58 @@ mod tests {
         renewals.confirmed(at(300));
         assert_eq!(renewals.lease.deadline(), at(300 + 3_000 - 32));
         assert_eq!(renewals.due(), at(1_300));
+    }
+
+    #[test]
+    fn without_a_watchdog_only_a_claim_is_renewed() {
+        let lease = |length| Lease {
+            token: FencingToken::new(1),
+            from: at(0),
+            length: MS * length,
+        };
+        let mut whole = Renewals::new(lease(3_000), MS * 3_000, false);
+        assert_eq!(whole.due(), at(3_000 - 32), "its end");
+        whole.hurry(at(100));
+        assert!(!whole.wants_renewal(at(2_900)));
+
+        let mut claim = Renewals::new(lease(900), MS * 3_000, false);
+        assert_eq!(claim.due(), at(300));
+        claim.sent();
+        claim.confirmed(at(300));
+        assert_eq!(claim.due(), claim.lease.deadline());
+        assert!(!claim.wants_renewal(at(3_000)));
+        claim.extend(MS * 5_000, true);
+        assert!(claim.wants_renewal(at(3_000)));
+        claim.sent();
+        claim.confirmed(at(3_000));
+        assert_eq!(claim.lease.deadline(), at(8_000 - 52));
+        assert!(!claim.wants_renewal(at(7_000)));
+    }
+
+    #[test]
+    fn an_extension_lengthens_this_and_the_later_renewals() {
+        let mut renewals = renewals(3_000, 3_000);
+        renewals.extend(MS * 9_000, true);
+        assert!(renewals.wants_renewal(at(10)));
+        renewals.sent();
+        assert_eq!(renewals.length(), MS * 9_000);
+        renewals.confirmed(at(10));
+        assert_eq!(renewals.lease.deadline(), at(10 + 9_000 - 92));
+        assert_eq!(renewals.due(), at(3_010));
+        renewals.extend(MS * 100, true);
+        renewals.sent();
+        assert_eq!(renewals.length(), MS * 9_000, "never shortened");
+    }
+
+    #[test]
+    fn a_renewal_under_way_confirms_only_what_it_asked_for() {
+        let mut renewals = renewals(3_000, 3_000);
+        renewals.sent();
+        renewals.extend(MS * 9_000, false);
+        assert!(!renewals.wants_renewal(at(1_100)), "one at a time");
+        renewals.confirmed(at(1_000));
+        assert_eq!(renewals.lease.deadline(), at(1_000 + 3_000 - 32));
+        assert!(renewals.wants_renewal(at(1_100)), "the extension follows");
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | [`Busy`](LockError::Busy) | 409, with `Retry-After` where the holder's remaining lease is known | didn't run |
 //! | [`WaitTimedOut`](LockError::WaitTimedOut), [`ShuttingDown`](LockError::ShuttingDown), [`Backend`](LockError::Backend) | 503 | didn't run |
 //! | [`Lost`](LockError::Lost) | 503 | was stopped half-way: look before repeating it |
+//! | [`HoldCapReached`](LockError::HoldCapReached) | 504 | was stopped half-way: look before repeating it |
 //! | [`InvalidKey`](LockError::InvalidKey) | 422 | didn't run |
 //! | everything else: permission, configuration | 500 | didn't run |
 //!
@@ -74,6 +75,13 @@ impl Refusal {
                 name: "lock-lost",
                 title: "Lock lost",
                 detail: "This request was stopped half-way. Look at what was done before trying again.",
+                retry_after: None,
+            },
+            LockError::HoldCapReached { .. } => Self {
+                status: 504,
+                name: "lock-hold-cap-reached",
+                title: "Took too long",
+                detail: "This request took longer than it may and was stopped half-way. Look at what was done before trying again.",
                 retry_after: None,
             },
             LockError::ShuttingDown { .. } => Self {
@@ -154,8 +162,17 @@ mod tests {
                     key: key(),
                     mode,
                     remaining: Some(second),
+                    waiting: None,
                 },
                 409,
+            ),
+            (
+                LockError::HoldCapReached {
+                    key: key(),
+                    mode,
+                    cap: second,
+                },
+                504,
             ),
             (
                 LockError::WaitTimedOut {
@@ -195,6 +212,7 @@ mod tests {
                 LockError::InvalidLease {
                     key: key(),
                     mode,
+                    what: "lease",
                     lease: second,
                 },
                 500,
@@ -230,6 +248,7 @@ mod tests {
             key: LockKey::from_text("boleto:42", 512).unwrap(),
             mode: Mode::Reject,
             remaining,
+            waiting: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What every backend must do, whatever it is. Each case gets a [`Place`] of its own and ends with [`Scene::end`].
 
 pub(crate) mod exits;
+pub(crate) mod holding;
 pub(crate) mod loss;
 pub(crate) mod queueing;
 pub(crate) mod taking;
@@ -124,6 +125,11 @@ macro_rules! conformance {
             queueing::fifo, queueing::wait_limit, queueing::no_wait, queueing::cancelled_waiter, queueing::nobody_barges, queueing::woken_at_once,
             exits::value, exits::question_mark, exits::early_return, exits::panic, exits::abort, exits::select_loss,
             exits::runtime_shutdown, exits::guard_dropped_outside_of_a_runtime, exits::manager_shutdown,
+            holding::max_hold, holding::max_hold_of_a_guard, holding::min_hold, holding::min_hold_on_every_way_out,
+            holding::no_watchdog, holding::no_watchdog_after_a_hand_over,
+            holding::extend, holding::extend_without_a_watchdog, holding::vain_extension,
+            holding::early_release, holding::nested_release, holding::max_waiters, holding::no_waiters,
+            holding::on_lost_continue, holding::release_in_background,
             loss::renewal_past_many_leases, loss::lost_lease, loss::owner_check, loss::guard_learns_of_the_loss,
         }
     };

@@ -24,6 +24,7 @@ enum Step {
         ticket: Ticket,
         age: u8,
         queues: bool,
+        most: Option<usize>,
     },
     /// With the newest number, or one of those before it, for a lease that may be shorter or longer.
     Renew {
@@ -32,6 +33,8 @@ enum Step {
         lease: u8,
     },
     Release(Ticket),
+    /// A minimum hold of a body that is over.
+    Keep(Ticket, u8),
     Withdraw(Ticket),
     Tick,
     Flush,
@@ -94,6 +97,7 @@ impl<'a> Pair<'a> {
                 ticket,
                 age,
                 queues,
+                most,
             } => {
                 let valid = times.answer;
                 let ask = Ask {
@@ -101,6 +105,7 @@ impl<'a> Pair<'a> {
                     age,
                     valid,
                     queues,
+                    most,
                 };
                 parts = real.ask(ask);
                 Answer::Asked(model.ask(&times, &ALL, ask, channels))
@@ -123,6 +128,11 @@ impl<'a> Pair<'a> {
                 let ticket = who(ticket);
                 parts = real.release(ticket);
                 Answer::Released(model.release(&times, &ALL, ticket, channels))
+            }
+            Step::Keep(ticket, keep) => {
+                let ticket = who(ticket);
+                parts = real.keep(ticket, keep);
+                Answer::Released(model.keep(ticket, keep))
             }
             Step::Withdraw(ticket) => {
                 let ticket = who(ticket);
@@ -231,14 +241,16 @@ fn listener(server: &RedisServer) -> redis::Connection {
 
 fn any_step() -> impl Strategy<Value = Step> {
     let ticket = prop_oneof![6 => 0_u8..6, 1 => Just(OWNER)];
+    let most = prop::option::weighted(0.3, 0_usize..4);
+    let queues = prop::bool::weighted(0.85);
     let ask =
-        (ticket.clone(), 0_u8..3, prop::bool::weighted(0.85)).prop_map(|(ticket, age, queues)| {
-            Step::Ask {
-                ticket,
-                age,
-                queues,
-            }
+        (ticket.clone(), 0_u8..3, queues, most).prop_map(|(ticket, age, queues, most)| Step::Ask {
+            ticket,
+            age,
+            queues,
+            most,
         });
+    let keep = (ticket.clone(), 1_u8..6).prop_map(|(ticket, keep)| Step::Keep(ticket, keep));
     let renew = (ticket.clone(), 0_u16..3, 1_u8..6).prop_map(|(ticket, back, lease)| Step::Renew {
         ticket,
         back,
@@ -248,6 +260,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         12 => ask,
         3 => renew,
         6 => ticket.clone().prop_map(Step::Release),
+        2 => keep,
         3 => ticket.prop_map(Step::Withdraw),
         6 => Just(Step::Tick),
         1 => prop_oneof![
@@ -288,6 +301,7 @@ fn scripts_drop_so_many_dead_tickets_a_call_as_the_model_does() {
         ticket,
         age: 0,
         queues,
+        most: None,
     };
     for dead in [63, 64, 65] {
         for lives in [false, true] {

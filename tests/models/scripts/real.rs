@@ -74,9 +74,11 @@ impl<'a> Real<'a> {
         let mode = if ask.queues { "queue" } else { "reject" };
         let (ticket, member) = (id(ask.ticket), member(ask.ticket));
         let channel = self.channel(ask.ticket);
+        let most = ask.most.map(|most| most.to_string());
         let arguments = [
             &ticket, &member, &lease, &claim, &beat, mode, &channel, REST, &last,
         ];
+        let arguments: Vec<_> = arguments.into_iter().chain(most.as_deref()).collect();
         self.eval(ASK, 4, &arguments)
     }
 
@@ -89,6 +91,11 @@ impl<'a> Real<'a> {
 
     pub(super) fn release(&self, ticket: Ticket) -> Parts {
         self.eval(RELEASE, 4, &[&id(ticket), &self.channel(ticket)])
+    }
+
+    pub(super) fn keep(&self, ticket: Ticket, keep: u8) -> Parts {
+        let keep = ms(keep).to_string();
+        self.eval(RELEASE, 4, &[&id(ticket), &self.channel(ticket), &keep])
     }
 
     /// Without the server's time, which stands first.
@@ -125,6 +132,7 @@ impl<'a> Real<'a> {
         match parts[0].as_str() {
             "FREE" => Released::Free,
             "PASSED" => Released::Passed,
+            "KEPT" => Released::Kept,
             "ABSENT" => Released::Absent,
             "OTHER" => Released::Other,
             "NEXT" => Released::Next(self.push(&parts[1..])),

@@ -117,6 +117,7 @@ impl Shared {
             [ask.lease, ask.claim, ask.beat].map(|time| millis_up(time).to_string());
         let mode = ask.mode.to_string();
         let channel = channel_of(&link, &ask.channel);
+        let most = ask.max_waiters.map(|most| most.to_string());
         for _ in 0..=CORRECTIONS {
             let last = link.server_now() + millis_up(ask.valid);
             let until = last.to_string();
@@ -131,7 +132,8 @@ impl Shared {
                 rest.as_str(),
                 &until,
             ];
-            let arguments = arguments.map(str::as_bytes);
+            let arguments = arguments.into_iter().chain(most.as_deref());
+            let arguments: Vec<_> = arguments.map(str::as_bytes).collect();
             let value = match self
                 .call(&self.scripts.ask, &link, ask.valid, &keys, &arguments)
                 .await
@@ -178,10 +180,10 @@ impl Shared {
     async fn release(&self, release: &Release) -> Result<Released, BackendError> {
         let link = self.line.link(CONNECT_LIMIT).await?;
         let ticket = release.ticket.to_string();
-        let arguments = [
-            ticket.as_bytes(),
-            channel_of(&link, &release.channel).as_bytes(),
-        ];
+        let keep = release.keep.map(|keep| millis_up(keep).to_string());
+        let arguments = [&ticket, channel_of(&link, &release.channel)];
+        let arguments = arguments.into_iter().chain(keep.as_deref());
+        let arguments: Vec<_> = arguments.map(str::as_bytes).collect();
         let keys = keys::of(&release.record);
         let value = self
             .call(

@@ -40,6 +40,7 @@ pub(super) fn ask(value: &Value) -> Option<(u64, AskReply)> {
         // negative: unknown
         "BUSY" => AskReply::Answer(Answer::Busy {
             left: number(parts.get(2)?).map(Duration::from_millis),
+            waiting: parts.get(3).and_then(number),
         }),
         _ => return None,
     };
@@ -67,6 +68,7 @@ fn released_parts(parts: &[Value]) -> Option<Released> {
     match text(parts.first()?)? {
         "FREE" => Some(Released::Free),
         "PASSED" => Some(Released::Passed),
+        "KEPT" => Some(Released::Kept),
         "ABSENT" | "OTHER" => Some(Released::NotHeld),
         "NEXT" => Some(Released::Next(HandOver::new(
             OwnerToken::parse(text(parts.get(1)?)?)?,
@@ -273,7 +275,29 @@ mod tests {
         let busy = Value::Array(vec![bulk("BUSY"), Value::Int(5), Value::Int(-1)]);
         assert_eq!(
             ask(&busy),
-            Some((5, AskReply::Answer(Answer::Busy { left: None })))
+            Some((
+                5,
+                AskReply::Answer(Answer::Busy {
+                    left: None,
+                    waiting: None
+                })
+            ))
+        );
+        let full = Value::Array(vec![
+            bulk("BUSY"),
+            Value::Int(5),
+            Value::Int(7),
+            Value::Int(3),
+        ]);
+        assert_eq!(
+            ask(&full),
+            Some((
+                5,
+                AskReply::Answer(Answer::Busy {
+                    left: Some(Duration::from_millis(7)),
+                    waiting: Some(3)
+                })
+            ))
         );
         for odd in [
             Value::Nil,

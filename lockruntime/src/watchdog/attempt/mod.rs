@@ -5,6 +5,8 @@
 //!
 //! It is one long room on purpose: each phase answers every event, and is read against the others.
 
+#[cfg(test)]
+mod bounds;
 mod order;
 #[cfg(test)]
 mod simulation;
@@ -44,6 +46,12 @@ pub(crate) struct Attempt {
     touched: bool,
     /// Until then an unused grant may stand, which an ask would lengthen: no hint makes us ask earlier.
     lapses: Moment,
+    /// When the hold ends whatever is renewed, once the caller has said that it started.
+    cap: Moment,
+    /// The longest lease that was ever asked for.
+    longest: Duration,
+    /// The manager shuts down.
+    stopping: bool,
     /// A hand-over was announced that didn't fit: ask again as soon as the present ask is answered.
     hinted: bool,
     unsettled: Unsettled,
@@ -62,8 +70,8 @@ enum Phase {
         lapses: Moment,
     },
     Held(Renewals),
-    /// Lost; the caller still has to drop its body.
-    Lost,
+    /// Lost, or over by its cap; the caller still has to drop its body, or has done so and says it soon.
+    Lost(LossReason),
     HandingBack(HandingBack),
     /// Given back, and one more withdrawal has to be executed after the last ask that may still be under way.
     Settling {
@@ -77,6 +85,7 @@ enum Phase {
 impl Attempt {
     pub(crate) fn new(order: Order, now: Moment, calls: &mut Calls) -> Self {
         let waiter = Waiter::new(order.timing, now, order.wait);
+        let longest = order.timing.lease;
         let mut attempt = Self {
             order,
             waiter,
@@ -85,6 +94,9 @@ impl Attempt {
             renewing: None,
             touched: false,
             lapses: Moment::ZERO,
+            cap: Moment::END,
+            longest,
+            stopping: false,
             hinted: false,
             unsettled: Unsettled::default(),
         };
@@ -117,21 +129,30 @@ impl Attempt {
     pub(crate) fn is_held(&self) -> bool {
         matches!(
             self.phase,
-            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost
+            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost(_)
         )
     }
 
     /// Whether the lock was lost and the body still has to go.
     pub(crate) fn is_lost(&self) -> bool {
-        matches!(self.phase, Phase::Lost)
+        matches!(self.phase, Phase::Lost(_))
     }
 
-    /// The renewal that is to be sent: the token of the hold, and when it counts as sent.
-    pub(crate) fn renewal(&self) -> Option<(FencingToken, Moment)> {
+    /// The renewal that is to be sent: the token of the hold, the length, and when it counts as sent.
+    pub(crate) fn renewal(&self) -> Option<(FencingToken, Duration, Moment)> {
         match (&self.phase, self.renewing) {
-            (Phase::Held(renewals), Some(sent)) => Some((renewals.lease.token, sent)),
+            (Phase::Held(renewals), Some(sent)) => {
+                Some((renewals.lease.token, renewals.length(), sent))
+            }
             _ => None,
         }
+    }
+
+    /// The longest queue that the server may put this ticket into.
+    pub(crate) fn max_waiters(&self) -> Option<u32> {
+        self.order
+            .max_waiters
+            .filter(|_| self.mode() == Mode::Queue)
     }
 
     /// When to call [`Attempt::tick`] next.
@@ -151,15 +172,15 @@ impl Attempt {
                 renewals,
                 told: false,
                 ..
-            }
-            | Phase::Held(renewals) => Some(renewals.due()),
+            } => Some(renewals.due()),
+            Phase::Held(renewals) => Some(renewals.due().min(self.cap)),
             Phase::HandingBack(back) => back.due(),
             Phase::Settling {
                 next,
                 moot,
                 in_flight,
             } => (!*in_flight && !self.asking).then(|| (*next).min(*moot)),
-            Phase::Lost | Phase::Over => None,
+            Phase::Lost(_) | Phase::Over => None,
         }
     }
 
@@ -203,7 +224,8 @@ impl Attempt {
             Phase::Held(renewals) => {
                 // the caller may have left, or seen the deadline before us: then nothing is renewed any more
                 if renewals.is_over(now) || !self.order.life.is_live(now) {
-                    self.lose(LossReason::LeaseOver);
+                    let ran_out = self.order.life.run_out();
+                    self.phase = Phase::Lost(ran_out.unwrap_or(LossReason::GivenBack));
                 } else if renewals.wants_renewal(now) && self.renewing.is_none() {
                     self.renewing = Some(now);
                     renewals.sent();
@@ -218,9 +240,10 @@ impl Attempt {
                     self.order.life.gone(Ending::Unconfirmed);
                     self.phase = Phase::Over;
                 } else if back.send(now) {
-                    calls.push(match back.debt {
-                        Debt::Lock => Call::Release,
-                        Debt::Ticket => Call::Withdraw,
+                    calls.push(match (back.debt, back.keeps(now)) {
+                        (Debt::Lock, Some(left)) => Call::Keep(left),
+                        (Debt::Lock, None) => Call::Release,
+                        (Debt::Ticket, _) => Call::Withdraw,
                     });
                 }
             }
@@ -238,16 +261,28 @@ impl Attempt {
                     calls.push(Call::Withdraw);
                 }
             }
-            Phase::Lost | Phase::Over => {}
+            Phase::Lost(_) | Phase::Over => {}
         }
     }
 
-    /// The caller has looked at its grant and goes on.
+    /// The caller has looked at its grant and goes on, or starts its work.
     pub(crate) fn begun(&mut self, now: Moment, calls: &mut Calls) {
+        self.cap = self.order.life.cap();
         if let Phase::Granted { .. } = self.phase
             && let Phase::Granted { renewals, .. } = std::mem::replace(&mut self.phase, Phase::Over)
         {
             self.phase = Phase::Held(renewals);
+            self.tick(now, calls);
+        }
+    }
+
+    /// The body wants its lock for `length` from now on, and a renewal that says so.
+    pub(crate) fn extend(&mut self, length: Duration, now: Moment, calls: &mut Calls) {
+        // a caller that extends has begun, whether or not we were to be told
+        self.begun(now, calls);
+        if let Phase::Held(renewals) = &mut self.phase {
+            renewals.extend(length, self.renewing.is_none());
+            self.longest = self.longest.max(length);
             self.tick(now, calls);
         }
     }
@@ -258,7 +293,7 @@ impl Attempt {
             Phase::Granted { .. } => self.order.life.take_back(),
             Phase::Waiting { .. } => true,
             Phase::Held(_)
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::HandingBack(_)
             | Phase::Settling { .. }
             | Phase::Over => false,
@@ -274,12 +309,21 @@ impl Attempt {
     pub(crate) fn leave(&mut self, now: Moment, waits: bool, calls: &mut Calls) {
         let debt = match self.phase {
             Phase::Waiting { .. } => Debt::Ticket,
-            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost => Debt::Lock,
+            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost(_) => Debt::Lock,
             Phase::HandingBack(_) | Phase::Settling { .. } | Phase::Over => return,
         };
         let patience = waits.then(|| now + self.order.release_timeout);
-        let lost = self.is_lost();
-        self.hand_back(debt, patience, now, calls);
+        let reason = if let Phase::Lost(reason) = self.phase {
+            reason
+        } else {
+            LossReason::GivenBack
+        };
+        let lost = reason != LossReason::GivenBack;
+        // what was lost isn't ours to keep; at its cap it still is
+        let ours = !lost || reason == LossReason::CapReached;
+        let started = self.order.life.started().filter(|_| ours);
+        let keep_until = started.map(|started| started + self.order.min_hold);
+        self.hand_back(debt, patience, keep_until, now, calls);
         if lost && let Phase::HandingBack(back) = &mut self.phase {
             // that was told already
             back.tells();
@@ -321,8 +365,8 @@ impl Attempt {
                     *next = now;
                 }
             }
-            (Phase::Waiting { .. }, Ok(Answer::Busy { left })) => {
-                let error = self.busy(left, now);
+            (Phase::Waiting { .. }, Ok(Answer::Busy { left, waiting })) => {
+                let error = self.busy(left, waiting, now);
                 self.order.life.refuse(error);
                 // nothing of this ticket is stored, unless an earlier ask is still under way
                 self.settle(now);
@@ -356,7 +400,7 @@ impl Attempt {
             ) if number > renewals.lease.token.get() => {
                 self.unsettled.crossed();
             }
-            (Phase::Lost, Ok(Answer::Waiting { .. })) => self.unsettled.crossed(),
+            (Phase::Lost(_), Ok(Answer::Waiting { .. })) => self.unsettled.crossed(),
             // an ask that came back after the lock was given back: it may have been executed later
             (
                 Phase::HandingBack(_) | Phase::Settling { .. },
@@ -423,7 +467,7 @@ impl Attempt {
             match result {
                 Ok(Renewed::Renewed) => {
                     renewals.confirmed(sent);
-                    self.order.life.extend(renewals.lease);
+                    self.order.life.extend(renewals.lease, sent);
                 }
                 Ok(Renewed::Lost) => self.lose(LossReason::Taken),
                 Err(error) if error.kind() == BackendErrorKind::Foreign => {
@@ -445,6 +489,14 @@ impl Attempt {
         if let Phase::HandingBack(back) = &mut self.phase {
             let life = &self.order.life;
             match result {
+                Ok(Released::Kept) => {
+                    back.kept();
+                    life.gone(Ending::Released);
+                    // the server ends it at its time whether or not we are here
+                    if self.stopping {
+                        self.settle(now);
+                    }
+                }
                 Ok(released) => {
                     let ending = back.ending(*released != Released::NotHeld);
                     if ending == Ending::NotHeld && back.tells() {
@@ -499,7 +551,7 @@ impl Attempt {
             Phase::Waiting { .. }
             | Phase::Granted { .. }
             | Phase::Held(_)
-            | Phase::Lost
+            | Phase::Lost(_)
             | Phase::Over => {}
         }
         self.tick(now, calls);
@@ -515,13 +567,19 @@ impl Attempt {
             }
             Phase::Granted { .. } | Phase::Held(_) => {}
             Phase::HandingBack(back) => back.hurry(now),
-            Phase::Settling { .. } | Phase::Lost | Phase::Over => {}
+            Phase::Settling { .. } | Phase::Lost(_) | Phase::Over => {}
         }
         self.tick(now, calls);
     }
 
-    /// The manager shuts down: waiting ends.
+    /// The manager shuts down: waiting ends, and nothing is kept from here.
     pub(crate) fn stop_waiting(&mut self, now: Moment, calls: &mut Calls) {
+        self.stopping = true;
+        if let Phase::HandingBack(back) = &self.phase
+            && back.is_kept()
+        {
+            self.settle(now);
+        }
         if let Phase::Granted { .. } = self.phase
             && !self.order.life.take_back()
         {
@@ -557,7 +615,8 @@ impl Attempt {
     }
 
     fn grant(&mut self, lease: Lease, now: Moment) {
-        let renewals = Renewals::new(lease, self.order.timing.lease);
+        let watchdog = self.order.life.bounds.watchdog;
+        let renewals = Renewals::new(lease, self.order.timing.lease, watchdog);
         let told = renewals.wants_renewal(now);
         // a caller that has left says so by itself, and the grant is given back then
         self.order.life.grant(lease, told);
@@ -586,7 +645,7 @@ impl Attempt {
         };
         if token == renewals.lease.token {
             renewals.lease.renewed(sent, length);
-            self.order.life.extend(renewals.lease);
+            self.order.life.extend(renewals.lease, Moment::ZERO);
         } else if token > renewals.lease.token {
             // the server had forgotten the first grant and gave a second one
             if self.order.life.take_back() {
@@ -607,15 +666,22 @@ impl Attempt {
 
     fn lose(&mut self, reason: LossReason) {
         self.order.life.lose(reason);
-        self.phase = Phase::Lost;
+        self.phase = Phase::Lost(reason);
     }
 
     fn refuse(&mut self, error: LockError, now: Moment, calls: &mut Calls) {
         self.order.life.refuse(error);
-        self.hand_back(Debt::Ticket, None, now, calls);
+        self.hand_back(Debt::Ticket, None, None, now, calls);
     }
 
-    fn hand_back(&mut self, debt: Debt, patience: Option<Moment>, now: Moment, calls: &mut Calls) {
+    fn hand_back(
+        &mut self,
+        debt: Debt,
+        patience: Option<Moment>,
+        keep_until: Option<Moment>,
+        now: Moment,
+        calls: &mut Calls,
+    ) {
         if debt == Debt::Ticket && !self.touched && !self.asking {
             self.phase = Phase::Over;
             return;
@@ -623,7 +689,12 @@ impl Attempt {
         if self.asking {
             self.unsettled.crossed();
         }
-        self.phase = Phase::HandingBack(HandingBack::new(debt, self.order.timing, now, patience));
+        let timing = Timing {
+            lease: self.longest,
+            ..self.order.timing
+        };
+        let back = HandingBack::new(debt, timing, now, patience, keep_until);
+        self.phase = Phase::HandingBack(back);
         self.tick(now, calls);
     }
 
@@ -642,20 +713,22 @@ impl Attempt {
         };
     }
 
-    fn busy(&self, left: Option<Duration>, now: Moment) -> LockError {
+    fn busy(&self, left: Option<Duration>, waiting: Option<u64>, now: Moment) -> LockError {
         let (key, mode) = (self.order.life.key.clone(), self.order.life.mode);
-        match mode {
-            Mode::Reject => LockError::Busy {
-                key,
-                mode,
-                remaining: left,
-            },
-            Mode::Queue => LockError::WaitTimedOut {
+        // a queue call without a wait was one try
+        if mode == Mode::Queue && self.mode() == Mode::Reject {
+            return LockError::WaitTimedOut {
                 key,
                 mode,
                 waited: self.waiter.waited(now),
                 rank: None,
-            },
+            };
+        }
+        LockError::Busy {
+            key,
+            mode,
+            remaining: left,
+            waiting,
         }
     }
 

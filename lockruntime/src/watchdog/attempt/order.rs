@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::Holder;
+use crate::error::LockError;
 use crate::hold::Life;
 use crate::options::Timing;
 
@@ -15,7 +16,23 @@ pub(crate) struct Order {
     pub(crate) holder: Arc<Holder>,
     pub(crate) timing: Timing,
     pub(crate) wait: Option<Duration>,
+    /// In queue mode: the longest queue that is joined.
+    pub(crate) max_waiters: Option<u32>,
+    /// How long the lock stays taken from the start of the work on, however short that is.
+    pub(crate) min_hold: Duration,
     pub(crate) release_timeout: Duration,
+    /// Goes on under the lock that its call chain has.
+    pub(crate) reentrant: bool,
+}
+
+impl Order {
+    /// What is said where this call would wait for itself.
+    pub(crate) fn self_deadlock(&self) -> LockError {
+        LockError::SelfDeadlock {
+            key: self.life.key.clone(),
+            mode: self.life.mode,
+        }
+    }
 }
 
 /// Requests to send.
@@ -24,6 +41,8 @@ pub(crate) enum Call {
     Ask,
     Renew,
     Release,
+    /// Not yet released: the lock stays for so long, and nobody renews it.
+    Keep(Duration),
     Withdraw,
 }
 

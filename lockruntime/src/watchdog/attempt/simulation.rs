@@ -1,7 +1,7 @@
 //! Many seeded runs of whole callers against the reference store, under a network and processes that fail.
 //!
 //! Requests are slow, lost, executed twice or without an answer; pushes are lost, late and repeated; processes pause and crash;
-//! callers cancel. In every millisecond: a body that may run owns the lock with its token, and there is one at most. At the
+//! callers cancel, extend, have caps and minimum holds. In every millisecond: a body that may run owns the lock with its token, and there is one at most. At the
 //! end nothing is left.
 
 use std::cmp::Reverse;
@@ -16,8 +16,9 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 use crate::backend::memory::Store;
 use crate::backend::{Ask, Holder, Notice, Renew, Wakeups};
-use crate::hold::{Life, Turn};
+use crate::hold::{Bounds, Life, Turn};
 use crate::key::LockKey;
+use crate::options::OnLost;
 use crate::token::OwnerToken;
 
 const PROCESSES: usize = 3;
@@ -29,8 +30,9 @@ const KEY: &str = "lib_lock:app:prod:k";
 #[derive(Clone, Copy, Debug)]
 enum Request {
     Ask,
-    Renew(FencingToken),
+    Renew(FencingToken, Duration),
     Release,
+    Keep(Duration),
     Withdraw,
 }
 
@@ -158,8 +160,12 @@ impl World {
         for call in calls {
             let request = match call {
                 Call::Ask => Request::Ask,
-                Call::Renew => Request::Renew(renewal.unwrap().0),
+                Call::Renew => {
+                    let (token, length, _) = renewal.unwrap();
+                    Request::Renew(token, length)
+                }
                 Call::Release => Request::Release,
+                Call::Keep(left) => Request::Keep(left),
                 Call::Withdraw => Request::Withdraw,
             };
             self.send(process, ticket, request);
@@ -204,8 +210,10 @@ impl World {
         let last = server(sent + timing.answer);
         let event = match request {
             Request::Ask => Event::Asked(process, ticket, sent, Asked::new(Err(error()), last)),
-            Request::Renew(_) => Event::Renewed(process, ticket, sent, Err(error())),
-            Request::Release => Event::Released(process, ticket, sent, Err(error())),
+            Request::Renew(..) => Event::Renewed(process, ticket, sent, Err(error())),
+            Request::Release | Request::Keep(_) => {
+                Event::Released(process, ticket, sent, Err(error()))
+            }
             Request::Withdraw => Event::Withdrawn(process, ticket, sent, Err(error())),
         };
         let delay = wait(self);
@@ -228,11 +236,14 @@ impl World {
         let event = match request {
             Request::Ask if now > sent + timing().answer => None,
             Request::Ask => {
-                let mode = self
+                let (mode, most) = self
                     .attempts
                     .get(&ticket)
-                    .map_or(Mode::Queue, |(_, attempt)| attempt.mode());
-                let answer = self.store.ask(&ask(record, ticket, mode, channel), now);
+                    .map_or((Mode::Queue, None), |(_, attempt)| {
+                        (attempt.mode(), attempt.max_waiters())
+                    });
+                let ask = ask(record, ticket, mode, most, channel);
+                let answer = self.store.ask(&ask, now);
                 Some(Event::Asked(
                     process,
                     ticket,
@@ -240,14 +251,13 @@ impl World {
                     Asked::new(Ok(answer), 0),
                 ))
             }
-            Request::Renew(token) => {
-                let timing = timing();
+            Request::Renew(token, lease) => {
                 let renew = Renew {
                     record,
                     ticket,
                     token,
-                    lease: timing.lease,
-                    timeout: timing.answer,
+                    lease,
+                    timeout: timing().answer,
                 };
                 Some(Event::Renewed(
                     process,
@@ -256,14 +266,21 @@ impl World {
                     Ok(self.store.renew(&renew, now)),
                 ))
             }
-            Request::Release => Some(Event::Released(
-                process,
-                ticket,
-                sent,
-                Ok(self.store.release(&record, ticket, &channel, false, now)),
-            )),
+            Request::Release | Request::Keep(_) => {
+                let keep = if let Request::Keep(left) = request {
+                    Some(left)
+                } else {
+                    None
+                };
+                let released = self
+                    .store
+                    .release(&record, ticket, &channel, false, keep, now);
+                Some(Event::Released(process, ticket, sent, Ok(released)))
+            }
             Request::Withdraw => {
-                let released = self.store.release(&record, ticket, &channel, true, now);
+                let released = self
+                    .store
+                    .release(&record, ticket, &channel, true, None, now);
                 Some(Event::Withdrawn(
                     process,
                     ticket,
@@ -388,11 +405,14 @@ impl World {
                 continue;
             };
             if let Some(until) = self.callers[i].body_until {
-                let lost = life.poll_lost(now, Waker::noop()).is_ready();
-                if lost || now >= until {
+                let stopped = life.poll_stop(now, Waker::noop()).is_ready();
+                if stopped || now >= until {
                     assert!(life.leave());
                     self.step(ticket, |attempt, calls| attempt.leave(now, false, calls));
                     self.rest(i);
+                } else if self.rng.random_range(0..200) == 0 {
+                    let length = ms(self.rng.random_range(LEASE / 2..4 * LEASE));
+                    self.step(ticket, |attempt, calls| attempt.extend(length, now, calls));
                 }
             } else if self.callers[i].cancels_at.is_some_and(|at| now >= at) {
                 if life.leave() {
@@ -408,7 +428,8 @@ impl World {
                         self.grants += 1;
                         let length = self.rng.random_range(0..3 * LEASE / 2);
                         self.callers[i].body_until = Some(now + ms(length));
-                        if tell {
+                        life.start(now);
+                        if tell || life.bounds.max_hold.is_some() {
                             self.step(ticket, |attempt, calls| attempt.begun(now, calls));
                         }
                     }
@@ -430,7 +451,14 @@ impl World {
         };
         let wait = (mode == Mode::Queue && self.rng.random_range(0..5) == 0)
             .then(|| ms(self.rng.random_range(0..200)));
-        let life = Arc::new(Life::new(LockKey::from_text("k", 512).unwrap(), mode));
+        let bounds = Bounds {
+            lease: ms(LEASE),
+            watchdog: self.rng.random_range(0..5) > 0,
+            max_hold: self.sometimes(LEASE),
+            on_lost: OnLost::Cancel,
+        };
+        let key = LockKey::from_text("k", 512).unwrap();
+        let life = Arc::new(Life::new(key, mode, bounds));
         let ticket = life.ticket;
         let order = Order {
             life,
@@ -438,7 +466,10 @@ impl World {
             holder: Arc::new(holder()),
             timing: timing(),
             wait,
+            max_waiters: (self.rng.random_range(0..5) == 0).then_some(2),
+            min_hold: self.sometimes(LEASE).unwrap_or_default(),
             release_timeout: ms(50),
+            reentrant: true,
         };
         let now = self.now;
         let mut calls = Calls::new();
@@ -451,6 +482,11 @@ impl World {
         let process = self.callers[i].process;
         assert_eq!(calls, [Call::Ask]);
         self.send(process, ticket, Request::Ask);
+    }
+
+    /// Of one call in five, a time up to `most`.
+    fn sometimes(&mut self, most: u64) -> Option<Duration> {
+        (self.rng.random_range(0..5) == 0).then(|| ms(self.rng.random_range(0..most)))
     }
 
     fn rest(&mut self, i: usize) {
@@ -558,12 +594,19 @@ fn holder() -> Holder {
     }
 }
 
-fn ask(record: Arc<str>, ticket: OwnerToken, mode: Mode, channel: Arc<str>) -> Ask {
+fn ask(
+    record: Arc<str>,
+    ticket: OwnerToken,
+    mode: Mode,
+    max_waiters: Option<u32>,
+    channel: Arc<str>,
+) -> Ask {
     let timing = timing();
     Ask {
         record,
         ticket,
         mode,
+        max_waiters,
         lease: timing.lease,
         claim: timing.claim,
         beat: timing.beat,

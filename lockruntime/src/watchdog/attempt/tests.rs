@@ -5,29 +5,43 @@ use std::task::{Poll, Waker};
 
 use super::*;
 use crate::backend::Holder;
-use crate::hold::{Ending, Life, Turn};
+use crate::hold::{Bounds, Ending, Life, Turn};
 use crate::key::LockKey;
 use crate::token::OwnerToken;
 
 const SPREAD: f64 = 0.0;
 
-fn at(ms: u64) -> Moment {
+pub(super) fn at(ms: u64) -> Moment {
     Moment::ZERO + Duration::from_millis(1_000 + ms)
 }
 
-fn ms(time: u64) -> Duration {
+pub(super) fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
 }
 
-struct Bench {
-    attempt: Attempt,
-    life: Arc<Life>,
-    calls: Calls,
+pub(super) struct Bench {
+    pub(super) attempt: Attempt,
+    pub(super) life: Arc<Life>,
+    pub(super) calls: Calls,
 }
 
 impl Bench {
-    fn new(mode: Mode, wait: Option<Duration>) -> Self {
-        let life = Arc::new(Life::new(LockKey::from_text("k", 512).unwrap(), mode));
+    pub(super) fn new(mode: Mode, wait: Option<Duration>) -> Self {
+        Self::with(mode, wait, Bounds::plain(), Duration::ZERO)
+    }
+
+    pub(super) fn with(
+        mode: Mode,
+        wait: Option<Duration>,
+        bounds: Bounds,
+        min_hold: Duration,
+    ) -> Self {
+        let bounds = Bounds {
+            lease: ms(30_000),
+            ..bounds
+        };
+        let key = LockKey::from_text("k", 512).unwrap();
+        let life = Arc::new(Life::new(key, mode, bounds));
         let holder = Holder {
             thread_id: 0,
             host_name: String::new(),
@@ -42,7 +56,10 @@ impl Bench {
             holder: Arc::new(holder),
             timing: Timing::new(ms(30_000), ms(1_000), ms(2_500)),
             wait,
+            max_waiters: None,
+            min_hold,
             release_timeout: ms(1_000),
+            reentrant: true,
         };
         let mut calls = Calls::new();
         let attempt = Attempt::new(order, at(0), &mut calls);
@@ -54,18 +71,18 @@ impl Bench {
         }
     }
 
-    fn sent(&mut self) -> Calls {
+    pub(super) fn sent(&mut self) -> Calls {
         std::mem::take(&mut self.calls)
     }
 
-    fn answer(&mut self, answer: Answer, sent: u64, now: u64) -> Calls {
+    pub(super) fn answer(&mut self, answer: Answer, sent: u64, now: u64) -> Calls {
         let asked = Asked::new(Ok(answer), 0);
         self.attempt
             .asked(asked, at(sent), at(now), true, SPREAD, &mut self.calls);
         self.sent()
     }
 
-    fn no_answer(&mut self, sent: u64, now: u64) -> Calls {
+    pub(super) fn no_answer(&mut self, sent: u64, now: u64) -> Calls {
         let error = BackendError::new(BackendErrorKind::Timeout, "none");
         self.attempt.asked(
             Asked::new(Err(error), 7_000 + sent),
@@ -78,31 +95,31 @@ impl Bench {
         self.sent()
     }
 
-    fn tick(&mut self, now: u64) -> Calls {
+    pub(super) fn tick(&mut self, now: u64) -> Calls {
         self.attempt.tick(at(now), &mut self.calls);
         self.sent()
     }
 
-    fn leave(&mut self, now: u64) -> Calls {
+    pub(super) fn leave(&mut self, now: u64) -> Calls {
         assert!(self.life.leave());
         self.attempt.leave(at(now), true, &mut self.calls);
         self.sent()
     }
 
-    fn withdrawn(&mut self, server: u64, now: u64) -> Calls {
+    pub(super) fn withdrawn(&mut self, server: u64, now: u64) -> Calls {
         let result = Ok(Withdrawn::new(Released::NotHeld, server));
         self.attempt.withdrawn(&result, at(now), &mut self.calls);
         self.sent()
     }
 
-    fn begins(&self, now: u64) -> Option<bool> {
+    pub(super) fn begins(&self, now: u64) -> Option<bool> {
         match self.life.poll_turn(at(now), Waker::noop()) {
             Poll::Ready(Turn::Begun { tell }) => Some(tell),
             Poll::Ready(Turn::Refused(_) | Turn::Late) | Poll::Pending => None,
         }
     }
 
-    fn queued(number: u64) -> Answer {
+    pub(super) fn queued(number: u64) -> Answer {
         Answer::Waiting {
             number,
             rank: 3,
@@ -110,13 +127,13 @@ impl Bench {
         }
     }
 
-    fn held(token: u64) -> Answer {
+    pub(super) fn held(token: u64) -> Answer {
         Answer::Held {
             token: FencingToken::new(token),
         }
     }
 
-    fn hand_over(&self, number: u64, token: u64) -> HandOver {
+    pub(super) fn hand_over(&self, number: u64, token: u64) -> HandOver {
         HandOver::new(self.life.ticket, number, FencingToken::new(token))
     }
 }
@@ -306,6 +323,7 @@ fn a_reject_caller_leaves_nothing_and_no_wait_is_one_try() {
         assert_eq!(bench.attempt.mode(), Mode::Reject);
         let busy = Answer::Busy {
             left: Some(ms(500)),
+            waiting: None,
         };
         assert_eq!(bench.answer(busy, 0, 1), []);
         assert!(bench.attempt.is_over());

@@ -1,10 +1,12 @@
 -- Heartbeat, poll and try at once.
 -- ARGV: 1 ticket, 2 its name, 3 lease ms, 4 claim ms, 5 beat ms, 6 'queue' or 'reject', 7 channel or '', 8 the record's rest
---       from its first comma on, 9 the last moment at which this may be executed, ms of this server
+--       from its first comma on, 9 the last moment at which this may be executed, ms of this server, 10 or missing: how many
+--       tickets may wait at the most
 -- Answers: {'STALE', now}                    too late, nothing was changed
 --          {'HELD', now, token}              the ticket holds the lock for its lease at least
 --          {'WAIT', now, number, rank, left} it waits; left: ms that the holder has
 --          {'BUSY', now, left}               held, or others wait; nothing of this ticket is stored; left -1: unknown
+--          {'BUSY', now, left, waiting}      the same, since so many wait that no more may
 local ticket, me, lease = ARGV[1], ARGV[2], ARGV[3]
 clock()
 if now > tonumber(ARGV[9]) then return { 'STALE', now } end
@@ -43,6 +45,9 @@ local left = redis.call('PTTL', L)
 if ARGV[6] == 'reject' then return { 'BUSY', now, left < 0 and -1 or left } end
 
 local number = redis.call('ZSCORE', Q, me)
+if not number and ARGV[10] and full(tonumber(ARGV[10])) then
+  return { 'BUSY', now, left < 0 and -1 or left, redis.call('ZCARD', Q) }
+end
 local lives = string.format('%.0f', now + ARGV[5])
 if number then
   if redis.call('HEXISTS', W, 'd' .. me) == 1 then

@@ -70,6 +70,30 @@ local function head()
   return first, number, words, not first and #members == 2 * DROPS
 end
 
+-- Whether `most` tickets wait, or more. Where it looks so, some of them are looked at, others at each call, and the dead among
+-- them dropped: they don't count, wherever they stand.
+local function full(most)
+  local waiting = redis.call('ZCARD', Q)
+  if waiting < most or waiting == 0 then return waiting >= most end
+  local from = DROPS * (micros % math.ceil(waiting / DROPS))
+  local members = redis.call('ZRANGE', Q, from, from + DROPS - 1)
+  local fields = {}
+  for i, member in ipairs(members) do fields[i] = 'd' .. member end
+  local dead, gone = {}, {}
+  for i, deadline in ipairs(redis.call('HMGET', W, unpack(fields))) do
+    if not deadline or tonumber(deadline) < now then
+      dead[#dead + 1] = members[i]
+      gone[#gone + 1] = 'd' .. members[i]
+      gone[#gone + 1] = 'r' .. members[i]
+    end
+  end
+  if #dead > 0 then
+    redis.call('ZREM', Q, unpack(dead))
+    redis.call('HDEL', W, unpack(gone))
+  end
+  return waiting - #dead >= most
+end
+
 local function drop(member)
   if redis.call('ZREM', Q, member) == 1 then redis.call('HDEL', W, 'd' .. member, 'r' .. member) end
 end
@@ -93,11 +117,17 @@ local function give(member, place, record, by)
   return { 'PASSED' }
 end
 
--- Gives the lock of `ticket` to the first living ticket, or frees it.
-local function hand_over(ticket, channel)
+-- Why the lock isn't `ticket`'s; nil when it is.
+local function not_held(ticket)
   local record = redis.call('GET', L)
   if not record then return { 'ABSENT' } end
   if not is_ours(record) or owner_of(record) ~= ticket then return { 'OTHER' } end
+end
+
+-- Gives the lock of `ticket` to the first living ticket, or frees it.
+local function hand_over(ticket, channel)
+  local no = not_held(ticket)
+  if no then return no end
   if redis.call('EXISTS', Q) == 0 then
     redis.call('DEL', L)
     return { 'FREE' }
