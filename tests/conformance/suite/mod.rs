@@ -4,6 +4,7 @@ pub(crate) mod exits;
 pub(crate) mod holding;
 pub(crate) mod loss;
 pub(crate) mod queueing;
+pub(crate) mod several;
 pub(crate) mod taking;
 
 use std::sync::{Mutex, PoisonError};
@@ -130,6 +131,8 @@ macro_rules! conformance {
             holding::extend, holding::extend_without_a_watchdog, holding::vain_extension,
             holding::early_release, holding::nested_release, holding::max_waiters, holding::no_waiters,
             holding::on_lost_continue, holding::release_in_background,
+            several::all_at_once, several::all_or_none, several::one_wait_budget, several::opposite_orders,
+            several::cancelled_half_way, several::nested, several::nested_turns,
             loss::renewal_past_many_leases, loss::lost_lease, loss::owner_check, loss::guard_learns_of_the_loss,
         }
     };
