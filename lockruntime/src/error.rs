@@ -364,6 +364,8 @@ pub enum BackendErrorKind {
     OutOfMemory,
     /// Wrong user or password, or a missing right.
     Permission,
+    /// TLS could not be agreed on: a certificate that isn't trusted, isn't for this host, or is missing.
+    Tls,
     /// Something that isn't ours stands at one of our keys. It is left as it is.
     Foreign,
     /// The server gave an answer that this version doesn't know.
@@ -380,7 +382,7 @@ impl BackendErrorKind {
             | Self::NotReady
             | Self::ReadOnly
             | Self::OutOfMemory => true,
-            Self::Permission | Self::Foreign | Self::Protocol => false,
+            Self::Permission | Self::Tls | Self::Foreign | Self::Protocol => false,
         }
     }
 

@@ -32,7 +32,12 @@
 //! | URL | what | queue | fencing | wake-ups |
 //! | --- | --- | --- | --- | --- |
 //! | `memory://` | one process, for tests and single programs | first in, first out | yes | yes |
-//! | `redis://`, `redis+unix://` | one Redis, 6.2 or later | first in, first out over processes | yes | yes; polling without channel rights |
+//! | `redis://`, `rediss://`, `redis+unix://` | one Redis, 6.2 or later; with TLS; over a socket of this machine | first in, first out over processes | yes | yes; polling without channel rights |
+//!
+//! `redis://user:password@host:6379/2` names user and database; over a socket they stand in the query:
+//! `redis+unix:///run/redis.sock?user=u&pass=p&db=2`. `?protocol=2` speaks RESP2, for what stands between and doesn't know
+//! RESP3. `rediss://host:6380?tls_ca=ca.pem&tls_cert=client.pem&tls_key=client.key` trusts that authority only, and shows that
+//! certificate; without them it trusts whom the machine trusts.
 //!
 //! `?app=payments&env=staging` keeps systems that share a Redis apart; without it all programs on a Redis are one system.
 //!
@@ -42,6 +47,7 @@
 //! | --- | --- | --- |
 //! | `macros` | yes | the attribute |
 //! | `redis` | yes | `redis://` and `redis+unix://` |
+//! | `tls` | | `rediss://`, by rustls |
 //! | `axum` | | refusals as axum responses |
 //! | `actix` | | refusals as actix-web responses |
 //! | `serde` | | a [`FencingToken`] in JSON and other formats |
@@ -50,6 +56,8 @@
 #![doc = include_str!("docs/guarantees.md")]
 //!
 #![doc = include_str!("docs/wire.md")]
+//!
+#![doc = include_str!("docs/rights.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -58,6 +66,7 @@ mod clock;
 mod current;
 mod error;
 mod guard;
+mod health;
 mod hold;
 mod key;
 mod lease;
@@ -67,6 +76,8 @@ mod queue;
 mod reentry;
 mod refusal;
 mod telemetry;
+#[cfg(feature = "tls")]
+mod tls;
 mod token;
 mod watchdog;
 #[cfg(any(feature = "actix", feature = "axum"))]
@@ -82,6 +93,7 @@ pub use __private::KeyValue;
 pub use current::{InstallError, current};
 pub use error::{BackendError, BackendErrorKind, ConfigError, LockError, LossReason};
 pub use guard::{Hold, LockGuard};
+pub use health::{Finding, Health};
 pub use key::LockKey;
 #[cfg(feature = "macros")]
 #[doc = include_str!("docs/attribute.md")]
@@ -89,4 +101,6 @@ pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
 pub use options::{Mode, OnLost};
 pub use refusal::{FromLockError, FromRefusal};
+#[cfg(feature = "tls")]
+pub use tls::TlsSettings;
 pub use token::{FencingToken, OwnerToken};

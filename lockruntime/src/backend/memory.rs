@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{
     Answer, Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, HandOver, Held, Holder,
-    Release, Released, Renew, Renewals, Renewed, Snapshot, WaitingTicket, Wakeups, Withdraw,
-    Withdrawn,
+    RECORD_VERSION, Release, Released, Renew, Renewals, Renewed, Snapshot, WaitingTicket, Wakeups,
+    Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
 use crate::options::Mode;
@@ -363,6 +363,7 @@ impl Backend for MemoryBackend {
                 token: owner.token,
                 left: owner.until.since(now),
                 holder: Some((*owner.holder).clone()),
+                version: RECORD_VERSION,
             });
         let waiting = lock
             .into_iter()

@@ -43,11 +43,13 @@ use std::pin::Pin;
 pub use capability::Capabilities;
 pub use outcome::{Answer, Asked, Released, Renewed, Withdrawn};
 pub use request::{Ask, Release, Renew, Renewals, Withdraw};
+pub(crate) use snapshot::RECORD_VERSION;
 pub use snapshot::{Held, Holder, Snapshot, WaitingTicket};
 pub(crate) use wakeup::Notice;
 pub use wakeup::{HandOver, Wakeups};
 
 pub use crate::error::{BackendError, BackendErrorKind};
+use crate::health::Health;
 
 /// What the verbs return: a boxed future that owns what it needs.
 pub type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send + 'static>>;
@@ -75,6 +77,13 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
 
     /// Leaves the queue, and releases the lock if it was just given to this ticket.
     fn withdraw(&self, withdraw: Withdraw) -> BoxFuture<Result<Withdrawn, BackendError>>;
+
+    /// A look at the storage: whether it can hold locks, and will keep them. By default nothing is wrong.
+    ///
+    /// An error means that it could not be looked at.
+    fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
+        Box::pin(std::future::ready(Ok(Health::new())))
+    }
 
     /// A read-only picture of one key.
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>>;

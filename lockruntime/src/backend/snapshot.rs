@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use crate::token::{FencingToken, OwnerToken};
 
+/// The version of the record that this library writes. A newer one is respected and shown, never deleted.
+pub(crate) const RECORD_VERSION: u32 = 1;
+
 /// Who asked for a lock: the founding record's fields about the caller. For people; nothing is decided by it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -53,6 +56,8 @@ pub struct Held {
     pub left: Duration,
     /// Who it is, where the record could be read.
     pub holder: Option<Holder>,
+    /// The version of the record: greater than this library's while a newer one is being rolled out.
+    pub version: u32,
 }
 
 /// One waiting ticket of a [`Snapshot`].

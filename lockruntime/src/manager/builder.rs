@@ -1,5 +1,6 @@
 //! A manager with settings of its own, checked when it is built.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use crate::manager::naming::Naming;
 use crate::manager::url::Location;
 use crate::manager::{Inner, LockManager};
 use crate::options::{Defaults, LONGEST_LEASE, SHORTEST_LEASE};
+#[cfg(feature = "tls")]
+use crate::tls::TlsSettings;
 use crate::watchdog::Watchdog;
 
 /// Settings of a [`LockManager`]; each has a default but the backend.
@@ -24,14 +27,28 @@ use crate::watchdog::Watchdog;
 ///     .build()?;
 /// # Ok::<(), lockruntime::ConfigError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[must_use = "call build"]
 pub struct LockManagerBuilder {
-    backend: Option<Arc<dyn Backend>>,
+    backend: Option<Result<Arc<dyn Backend>, ConfigError>>,
     url: Option<String>,
+    #[cfg(feature = "tls")]
+    tls: Option<TlsSettings>,
     app: Option<String>,
     environment: Option<String>,
     defaults: Defaults,
+}
+
+impl fmt::Debug for LockManagerBuilder {
+    /// Without the URL, which may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockManagerBuilder")
+            .field("backend", &self.backend)
+            .field("app", &self.app)
+            .field("environment", &self.environment)
+            .field("defaults", &self.defaults)
+            .finish_non_exhaustive()
+    }
 }
 
 impl LockManagerBuilder {
@@ -41,7 +58,22 @@ impl LockManagerBuilder {
 
     /// Where locks are stored; instead of a URL.
     pub fn backend(mut self, backend: impl Backend) -> Self {
-        self.backend = Some(Arc::new(backend));
+        self.backend = Some(Ok(Arc::new(backend)));
+        self
+    }
+
+    /// The server of the application's own client, as in [`LockManager::from_client`]; instead of a URL.
+    #[cfg(feature = "redis")]
+    pub fn client(mut self, client: &redis::Client) -> Self {
+        let backend = crate::backend::redis::RedisBackend::from_client(client);
+        self.backend = Some(backend.map(|backend| Arc::new(backend) as _));
+        self
+    }
+
+    /// Certificates for a `rediss://` URL, instead of files named in it.
+    #[cfg(feature = "tls")]
+    pub fn tls(mut self, tls: TlsSettings) -> Self {
+        self.tls = Some(tls);
         self
     }
 
@@ -119,10 +151,13 @@ impl LockManagerBuilder {
         let Self {
             backend,
             url,
+            #[cfg(feature = "tls")]
+            tls,
             app,
             environment,
             defaults,
         } = self;
+        let backend = backend.transpose()?;
         let location = match (&backend, url) {
             (Some(_), Some(_)) => {
                 return Err(ConfigError::new("give a backend or a URL, not both"));
@@ -130,6 +165,12 @@ impl LockManagerBuilder {
             (None, None) => {
                 return Err(ConfigError::new(
                     "a manager needs a backend or a URL, such as redis://host:6379 or memory://",
+                ));
+            }
+            #[cfg(feature = "tls")]
+            (Some(_), None) if tls.is_some() => {
+                return Err(ConfigError::new(
+                    "certificates for TLS need a rediss:// URL",
                 ));
             }
             (Some(_), None) => None,
@@ -145,6 +186,10 @@ impl LockManagerBuilder {
         let naming = Naming::new(app.as_deref(), environment.as_deref())?;
         let backend = match (backend, location) {
             (Some(backend), _) => backend,
+            #[cfg(feature = "tls")]
+            (None, Some(location)) if tls.is_some() => {
+                location.backend_with(&tls.unwrap_or_default())?
+            }
             (None, Some(location)) => location.backend()?,
             (None, None) => unreachable!("one of the two was given"),
         };

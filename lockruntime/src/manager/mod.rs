@@ -24,8 +24,9 @@ use crate::__private::{Call, CallKey, Said};
 use crate::backend::memory::MemoryBackend;
 use crate::backend::{Capabilities, Snapshot};
 use crate::current::{self, InstallError};
-use crate::error::{ConfigError, LockError};
+use crate::error::{BackendError, ConfigError, LockError};
 use crate::guard::LockGuard;
+use crate::health::Health;
 use crate::hold::{Bounds, Life};
 use crate::key::LockKey;
 use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Terms, Timing};
@@ -66,9 +67,9 @@ impl LockManager {
             .expect("only a thread that can't be started fails here")
     }
 
-    /// A manager for a URL: `memory://`, `redis://user:password@host:port/db` or `redis+unix:///path?db=0`, with `app=` and
-    /// `env=` as query where several systems share a Redis. It connects in the background: a wrong address shows with the
-    /// first call.
+    /// A manager for a URL: `memory://`, `redis://user:password@host:port/db`, `rediss://` or `redis+unix:///path?db=0`, with
+    /// `app=` and `env=` as query where several systems share a Redis; the crate's page has all of it. It connects in the
+    /// background: a wrong address shows with the first call.
     ///
     /// # Errors
     ///
@@ -87,6 +88,20 @@ impl LockManager {
             ConfigError::new("LOCK_URL is not set; set it to redis://host:6379, or to memory:// for a single process")
         })?;
         Self::from_url(&url)
+    }
+
+    /// A manager for the server of the application's own client, of the crate `redis` 1: its address, user, database, protocol
+    /// and TLS are taken over, the connections are the manager's own. `LOCK_APP` and `LOCK_ENV` as in
+    /// [`from_env`](Self::from_env).
+    ///
+    /// With TLS the client library needs a process-wide crypto provider of rustls; without one every call is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] when the client's settings can't be used.
+    #[cfg(feature = "redis")]
+    pub fn from_client(client: &redis::Client) -> Result<Self, ConfigError> {
+        Self::builder().client(client).build()
     }
 
     /// A manager with settings of its own.
@@ -157,6 +172,28 @@ impl LockManager {
             .snapshot(record)
             .await
             .map_err(|source| LockError::from_backend(key, mode, source))
+    }
+
+    /// A look at the storage: whether it can hold locks, and whether it will keep them. What is found when the manager first
+    /// connects is also logged, each finding once. Reads only. Dropping the future drops the answer.
+    ///
+    /// ```
+    /// # async fn check(locks: &lockruntime::LockManager) -> Result<(), Box<dyn std::error::Error>> {
+    /// let health = locks.health().await?;
+    /// for finding in &health.findings {
+    ///     eprintln!("{finding}");
+    /// }
+    /// assert!(health.is_sound());
+    /// # Ok(()) }
+    /// # let locks = lockruntime::LockManager::memory();
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(check(&locks)).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`BackendError`] when the storage could not be looked at: it can't be reached, or refuses user or password.
+    pub async fn health(&self) -> Result<Health, BackendError> {
+        self.inner.watchdog.health().await
     }
 
     /// What this manager's backend can do.

@@ -1,5 +1,6 @@
 //! The one grammar of URLs: where locks are stored, and in whose name.
 
+use std::fmt;
 use std::sync::Arc;
 
 use url::Url;
@@ -7,16 +8,53 @@ use url::Url;
 use crate::backend::Backend;
 use crate::backend::memory::MemoryBackend;
 use crate::error::ConfigError;
+#[cfg(feature = "tls")]
+use crate::tls::TlsSettings;
 
 /// A URL, taken apart.
-#[derive(Debug)]
 pub(crate) struct Location {
+    /// Without the parts of the query that are named below.
     url: Url,
     pub(crate) app: Option<String>,
     pub(crate) environment: Option<String>,
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "only a server is spoken to")
+    )]
+    protocol: Protocol,
+    tls: TlsFiles,
 }
 
-const SCHEMES: &str = "memory://, redis://host:6379 or redis+unix:///path";
+/// How to speak to a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Protocol {
+    Resp2,
+    /// Wake-ups arrive on the one connection.
+    #[default]
+    Resp3,
+}
+
+/// Where certificates stand.
+#[derive(Debug, Default)]
+struct TlsFiles {
+    ca: Option<String>,
+    certificate: Option<String>,
+    key: Option<String>,
+}
+
+const SCHEMES: &str =
+    "memory://, redis://host:6379, rediss://host:6379 or redis+unix:///path/redis.sock";
+
+impl fmt::Debug for Location {
+    /// Without the URL, which may have a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Location")
+            .field("scheme", &self.url.scheme())
+            .field("app", &self.app)
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
+    }
+}
 
 impl Location {
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
@@ -27,11 +65,33 @@ impl Location {
             ))
         })?;
         let (mut app, mut environment) = (None, None);
+        let mut protocol = Protocol::default();
+        let mut tls = TlsFiles::default();
         let mut rest = Vec::new();
         for (name, value) in url.query_pairs() {
+            let remote = ["redis", "rediss", "redis+unix"].contains(&url.scheme());
             match &*name {
                 "app" => app = Some(value.into_owned()),
                 "env" => environment = Some(value.into_owned()),
+                "protocol" if remote => {
+                    protocol = match &*value {
+                        "2" => Protocol::Resp2,
+                        "3" => Protocol::Resp3,
+                        _ => {
+                            return Err(ConfigError::new(
+                                "the lock URL's protocol is 2 or 3 (RESP2 or RESP3)",
+                            ));
+                        }
+                    }
+                }
+                "tls_ca" | "tls_cert" | "tls_key" if remote && url.scheme() != "rediss" => {
+                    return Err(ConfigError::new(format!(
+                        "the lock URL's {name} is for TLS; write rediss://"
+                    )));
+                }
+                "tls_ca" if remote => tls.ca = Some(value.into_owned()),
+                "tls_cert" if remote => tls.certificate = Some(value.into_owned()),
+                "tls_key" if remote => tls.key = Some(value.into_owned()),
                 _ => rest.push((name.into_owned(), value.into_owned())),
             }
         }
@@ -40,17 +100,7 @@ impl Location {
         for (name, value) in rest {
             let known = url.scheme() == "redis+unix" && ["db", "user", "pass"].contains(&&*name);
             if !known {
-                // a name may be the rest of a password with an unescaped question mark: only plain words are shown,
-                // and none where an @ follows
-                let plain = !cut && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
-                let shown = if plain && name.len() < 20 {
-                    format!("the unknown parameter {name:?}")
-                } else {
-                    "an unknown parameter (a '?' in a password is written %3F)".to_owned()
-                };
-                return Err(ConfigError::new(format!(
-                    "the lock URL has {shown}; known are app and env"
-                )));
+                return Err(unknown(url.scheme(), &name, cut));
             }
             url.query_pairs_mut().append_pair(&name, &value);
         }
@@ -58,7 +108,15 @@ impl Location {
             url,
             app,
             environment,
+            protocol,
+            tls,
         })
+    }
+
+    /// Whether certificates have a use here.
+    #[cfg(feature = "tls")]
+    pub(crate) fn is_tls(&self) -> bool {
+        self.url.scheme() == "rediss"
     }
 
     pub(crate) fn backend(&self) -> Result<Arc<dyn Backend>, ConfigError> {
@@ -67,19 +125,119 @@ impl Location {
             #[cfg(feature = "redis")]
             "redis" | "redis+unix" => Ok(Arc::new(crate::backend::redis::RedisBackend::from_url(
                 &self.url,
+                self.protocol.into(),
             )?)),
             #[cfg(not(feature = "redis"))]
-            "redis" | "redis+unix" => Err(ConfigError::new(
-                "redis:// needs lockruntime's feature `redis`, which is switched off",
+            scheme @ ("redis" | "redis+unix") => Err(ConfigError::new(format!(
+                "{scheme}:// needs lockruntime's feature `redis`, which is switched off"
+            ))),
+            #[cfg(feature = "tls")]
+            "rediss" => self.tls_backend(&self.tls.read()?),
+            #[cfg(not(feature = "tls"))]
+            "rediss" => {
+                // a file that would not be read is no reason to stay silent about the feature
+                let TlsFiles {
+                    ca: _,
+                    certificate: _,
+                    key: _,
+                } = &self.tls;
+                Err(ConfigError::new(
+                    "rediss:// needs lockruntime's feature `tls`, which is switched off; without TLS write redis://",
+                ))
+            }
+            scheme @ ("redis+sentinel" | "redis+cluster" | "redlock") => Err(ConfigError::new(
+                format!("{scheme}:// is not available yet; write {SCHEMES}"),
             )),
-            scheme @ ("rediss" | "redis+sentinel" | "redis+cluster" | "redlock") => Err(
-                ConfigError::new(format!("{scheme}:// is not available yet; write {SCHEMES}")),
-            ),
             scheme => Err(ConfigError::new(format!(
                 "{scheme}:// is not a lock URL; write {SCHEMES}"
             ))),
         }
     }
+
+    /// A server over TLS, with certificates from elsewhere than the URL's files.
+    #[cfg(feature = "tls")]
+    pub(crate) fn backend_with(&self, tls: &TlsSettings) -> Result<Arc<dyn Backend>, ConfigError> {
+        if !self.is_tls() {
+            return Err(ConfigError::new(
+                "certificates for TLS were given, and the URL is without it; write rediss://",
+            ));
+        }
+        if self.tls.any() {
+            return Err(ConfigError::new(
+                "give certificates in the URL or in the builder, not in both",
+            ));
+        }
+        self.tls_backend(tls)
+    }
+
+    #[cfg(feature = "tls")]
+    fn tls_backend(&self, tls: &TlsSettings) -> Result<Arc<dyn Backend>, ConfigError> {
+        // the same place in the words of `redis://`: the handshake is ours, not the client library's
+        let plain = self.url.as_str().replacen("rediss", "redis", 1);
+        let plain = Url::parse(&plain)
+            .map_err(|error| ConfigError::new(format!("the lock URL can't be read ({error})")))?;
+        let backend =
+            crate::backend::redis::RedisBackend::over_tls(&plain, self.protocol.into(), tls)?;
+        Ok(Arc::new(backend))
+    }
+}
+
+#[cfg(feature = "redis")]
+impl From<Protocol> for redis::ProtocolVersion {
+    fn from(protocol: Protocol) -> Self {
+        match protocol {
+            Protocol::Resp2 => Self::RESP2,
+            Protocol::Resp3 => Self::RESP3,
+        }
+    }
+}
+
+#[cfg(feature = "tls")]
+impl TlsFiles {
+    fn any(&self) -> bool {
+        self.ca.is_some() || self.certificate.is_some() || self.key.is_some()
+    }
+
+    fn read(&self) -> Result<TlsSettings, ConfigError> {
+        let file = |name: &str, path: &str| {
+            std::fs::read(path).map_err(|error| {
+                ConfigError::new(format!(
+                    "the file of {name}, {path:?}, can't be read: {error}"
+                ))
+            })
+        };
+        let mut settings = TlsSettings::new();
+        if let Some(path) = &self.ca {
+            settings = settings.ca(file("tls_ca", path)?);
+        }
+        match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => {
+                Ok(settings.client(file("tls_cert", certificate)?, file("tls_key", key)?))
+            }
+            (None, None) => Ok(settings),
+            (Some(_), None) | (None, Some(_)) => Err(ConfigError::new(
+                "a client certificate needs both tls_cert and tls_key",
+            )),
+        }
+    }
+}
+
+/// A parameter that this URL can't have. A name may be the rest of a password with an unescaped question mark: only plain
+/// words are shown, and none where an @ follows.
+fn unknown(scheme: &str, name: &str, cut: bool) -> ConfigError {
+    let plain = !cut && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+    let shown = if plain && name.len() < 20 {
+        format!("the unknown parameter {name:?}")
+    } else {
+        "an unknown parameter (a '?' in a password is written %3F)".to_owned()
+    };
+    let known = match scheme {
+        "redis" => "app, env and protocol",
+        "redis+unix" => "app, env, protocol, user, pass and db",
+        "rediss" => "app, env, protocol, tls_ca, tls_cert and tls_key",
+        _ => "app and env",
+    };
+    ConfigError::new(format!("the lock URL has {shown}; known are {known}"))
 }
 
 #[cfg(test)]
@@ -99,6 +257,40 @@ mod tests {
         assert_eq!(location.app.as_deref(), Some("payments"));
         assert_eq!(location.environment.as_deref(), Some("test"));
         assert_eq!(location.url.as_str(), "redis://localhost/2");
+        assert_eq!(location.protocol, Protocol::Resp3);
+    }
+
+    #[test]
+    fn a_protocol_is_one_of_two() {
+        let of = |text| Location::parse(text).unwrap().protocol;
+        assert_eq!(of("redis://localhost?protocol=2"), Protocol::Resp2);
+        assert_eq!(
+            of("redis+unix:///run/redis.sock?protocol=3&db=1"),
+            Protocol::Resp3
+        );
+        assert!(wrong("redis://localhost?protocol=4").contains("2 or 3"));
+        assert!(wrong("memory://?protocol=2").contains("\"protocol\""));
+    }
+
+    #[test]
+    fn certificates_are_for_tls_and_whole() {
+        assert!(wrong("redis://localhost?tls_ca=ca.pem").contains("rediss://"));
+        #[cfg(feature = "tls")]
+        {
+            let only_one = wrong("rediss://localhost?tls_cert=client.pem");
+            assert!(only_one.contains("tls_key"), "{only_one}");
+            let no_file = wrong("rediss://localhost?tls_ca=/nowhere/ca.pem");
+            assert!(no_file.contains("/nowhere/ca.pem"), "{no_file}");
+        }
+        #[cfg(not(feature = "tls"))]
+        assert!(wrong("rediss://localhost").contains("feature `tls`"));
+    }
+
+    #[test]
+    #[cfg(not(feature = "redis"))]
+    fn a_scheme_that_is_switched_off_names_its_feature() {
+        assert!(wrong("redis://localhost").contains("feature `redis`"));
+        assert!(wrong("redis+unix:///run/redis.sock").contains("feature `redis`"));
     }
 
     #[test]
@@ -113,9 +305,15 @@ mod tests {
             "redis://u:secret@host:port",
             "redis://u:secret@host:6379/x",
             "redis://u:secret@",
+            "rediss://u:p?secret@host:6379",
+            "rediss://u:secret@host:6379/x",
+            "redis+unix:///run/redis.sock?pass=secret&db=x",
+            "redis://u:secret@host?protocol=secret",
         ] {
             let message = wrong(text);
             assert!(!message.contains("secret"), "{message}");
         }
+        let location = Location::parse("redis+unix:///run/redis.sock?user=u&pass=secret").unwrap();
+        assert!(!format!("{location:?}").contains("secret"));
     }
 }

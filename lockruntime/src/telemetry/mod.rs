@@ -4,6 +4,7 @@
 mod trace;
 
 use crate::error::LossReason;
+use crate::health::Finding;
 use crate::hold::Life;
 
 /// Something worth telling.
@@ -23,6 +24,15 @@ pub(crate) enum Event<'a> {
         expect(dead_code, reason = "only a network goes down")
     )]
     Backend { address: &'a str, up: bool },
+    /// A look at the storage found something.
+    #[cfg_attr(
+        all(feature = "tracing", not(feature = "redis")),
+        expect(dead_code, reason = "only a server is looked at")
+    )]
+    Found {
+        address: &'a str,
+        finding: &'a Finding,
+    },
 }
 
 impl<'a> Event<'a> {

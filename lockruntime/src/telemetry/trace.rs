@@ -22,5 +22,11 @@ pub(super) fn event(event: &Event<'_>) {
         Event::Backend { address, up: false } => {
             tracing::debug!(address, "lock storage out of reach")
         }
+        Event::Found { address, finding } if finding.is_warning() => {
+            tracing::warn!(address, %finding, "lock storage needs a look");
+        }
+        Event::Found { address, finding } => {
+            tracing::debug!(address, %finding, "lock storage was not looked at in full");
+        }
     }
 }

@@ -18,6 +18,7 @@ use crate::backend::{
     Renewals, Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
+use crate::health::Health;
 use crate::telemetry::{self, Event};
 use crate::token::OwnerToken;
 use crate::watchdog::attempt::{Attempt, Call, Calls, Order};
@@ -51,6 +52,7 @@ pub(crate) enum Message {
         record: Arc<str>,
         reply: oneshot::Sender<Result<Snapshot, BackendError>>,
     },
+    Health(oneshot::Sender<Result<Health, BackendError>>),
     Shutdown {
         budget: Duration,
         done: oneshot::Sender<()>,
@@ -245,6 +247,14 @@ impl Keeper {
                 self.calls.push(Box::pin(async move {
                     // whoever asked may have gone
                     drop(reply.send(snapshot.await));
+                    Done::Nothing
+                }));
+            }
+            Message::Health(reply) => {
+                let health = self.backend.health();
+                self.calls.push(Box::pin(async move {
+                    // whoever asked may have gone
+                    drop(reply.send(health.await));
                     Done::Nothing
                 }));
             }

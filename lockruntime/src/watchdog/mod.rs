@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::backend::{Backend, BackendError, Snapshot};
 use crate::clock;
 use crate::error::{LockError, LossReason};
+use crate::health::Health;
 use crate::hold::{Life, Turn};
 use crate::token::OwnerToken;
 pub(crate) use attempt::Order;
@@ -117,6 +118,14 @@ impl Watchdog {
         let (reply, answer) = oneshot::channel();
         self.inbox
             .send(Message::Snapshot { record, reply })
+            .map_err(|_closed| keeper_ended())?;
+        answer.await.map_err(|_closed| keeper_ended())?
+    }
+
+    pub(crate) async fn health(&self) -> Result<Health, BackendError> {
+        let (reply, answer) = oneshot::channel();
+        self.inbox
+            .send(Message::Health(reply))
             .map_err(|_closed| keeper_ended())?;
         answer.await.map_err(|_closed| keeper_ended())?
     }

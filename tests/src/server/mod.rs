@@ -6,6 +6,7 @@ mod monitor;
 mod port;
 mod raw;
 mod settings;
+mod tls;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -19,7 +20,8 @@ pub use folder::Folder;
 pub use monitor::{Mark, Monitor, Seen, follow};
 pub use port::Port;
 pub use raw::Raw;
-pub use settings::Settings;
+pub use settings::{ClientCertificate, Settings};
+pub use tls::Certificates;
 
 use crate::wire::{APP, ENVIRONMENT};
 use crate::{Child, logs, timing};
@@ -30,6 +32,7 @@ pub struct RedisServer {
     port: Port,
     folder: Folder,
     clock: Option<Clock>,
+    tls: Option<(Port, Certificates)>,
     process: Option<Child>,
     settings: Settings,
 }
@@ -49,10 +52,14 @@ impl RedisServer {
     pub fn with(settings: Settings) -> Self {
         let folder = Folder::new("redis");
         let clock = settings.own_clock.then(|| Clock::new(folder.path()));
+        let tls = settings
+            .tls
+            .map(|_| (Port::claim(), Certificates::new(folder.path())));
         let mut server = Self {
             port: Port::claim(),
             folder,
             clock,
+            tls,
             process: None,
             settings,
         };
@@ -75,6 +82,25 @@ impl RedisServer {
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port.number())
+    }
+
+    /// `127.0.0.1:port` for TLS, and the files of the certificates.
+    ///
+    /// # Panics
+    /// When the server has no TLS, see [`Settings::tls`].
+    #[must_use]
+    pub fn tls(&self) -> (String, &Certificates) {
+        let (port, certificates) = self
+            .tls
+            .as_ref()
+            .expect("the server was started with Settings::tls");
+        (format!("127.0.0.1:{}", port.number()), certificates)
+    }
+
+    /// The path of its socket.
+    #[must_use]
+    pub fn socket(&self) -> String {
+        self.folder.path().join("socket").display().to_string()
     }
 
     /// The URL for a lock manager of this server.
@@ -171,11 +197,12 @@ impl RedisServer {
 
     fn run(&mut self) {
         let configuration = self.folder.path().join("redis.conf");
-        std::fs::write(
-            &configuration,
-            self.settings.lines(self.port.number(), self.folder.path()),
-        )
-        .expect("the server's own folder is writable");
+        let mut lines = self.settings.lines(self.port.number(), self.folder.path());
+        if let Some((port, certificates)) = &self.tls {
+            let asks = self.settings.tls == Some(ClientCertificate::Required);
+            lines += &certificates.lines(port.number(), asks);
+        }
+        std::fs::write(&configuration, lines).expect("the server's own folder is writable");
         let mut command = Command::new("redis-server");
         command
             .arg(&configuration)

@@ -3,12 +3,22 @@
 use std::fmt::Write;
 use std::path::Path;
 
+/// Whether a server asks its clients for a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientCertificate {
+    /// It lets everybody in.
+    Unasked,
+    /// One of its own authority.
+    Required,
+}
+
 /// What a server is started with: no persistence, no password, no further lines unless asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     append_only: bool,
     password: Option<String>,
     pub(super) own_clock: bool,
+    pub(super) tls: Option<ClientCertificate>,
     lines: Vec<String>,
 }
 
@@ -34,6 +44,13 @@ impl Settings {
         self
     }
 
+    /// A second port for TLS, see [`RedisServer::tls`](super::RedisServer::tls).
+    #[must_use]
+    pub fn tls(mut self, client: ClientCertificate) -> Self {
+        self.tls = Some(client);
+        self
+    }
+
     /// A further line of `redis.conf`, such as `user name on >password ~* +get` or `maxmemory 2mb`.
     #[must_use]
     pub fn line(mut self, line: &str) -> Self {
@@ -56,7 +73,7 @@ impl Settings {
     pub(crate) fn lines(&self, port: u16, folder: &Path) -> String {
         let folder = folder.display();
         let mut text = format!(
-            "bind 127.0.0.1\nport {port}\ndir {folder}\nlogfile {folder}/log\ndaemonize no\nsave \"\"\nhz 50\n\
+            "bind 127.0.0.1\nport {port}\ndir {folder}\nlogfile {folder}/log\nunixsocket {folder}/socket\ndaemonize no\nsave \"\"\nhz 50\n\
              appendonly {}\nappendfsync always\n",
             if self.append_only { "yes" } else { "no" }
         );

@@ -5,7 +5,8 @@ use crate::token::OwnerToken;
 
 /// A record is one of ours, whole, or none.
 pub fn record(json: &[u8]) {
-    if let Some((owner, _, _)) = record::decode(json) {
+    if let Some(record) = record::decode(json) {
+        let owner = record.owner;
         assert_eq!(OwnerToken::parse(&owner.to_string()), Some(owner));
     }
 }

@@ -3,16 +3,18 @@
 mod connect;
 #[cfg(fuzzing)]
 pub(crate) mod fuzzing;
+mod info;
 mod keys;
 mod record;
 mod reply;
+mod rights;
 mod script;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use redis::{IntoConnectionInfo, RedisError, Value};
+use redis::{Client, IntoConnectionInfo, ProtocolVersion, RedisError, Value};
 use url::Url;
 
 use super::{
@@ -21,8 +23,11 @@ use super::{
 };
 use crate::clock::{self, millis_up};
 use crate::error::ConfigError;
+use crate::health::Health;
+#[cfg(feature = "tls")]
+use crate::tls::TlsSettings;
 use crate::token::OwnerToken;
-use connect::{Line, Link};
+use connect::{Endpoint, Failure, Line, Link, look};
 use reply::AskReply;
 use script::{Script, Scripts};
 
@@ -35,7 +40,8 @@ const SHOWN: usize = 1_000;
 
 /// Locks on one Redis, 6.2 or later, or a server that speaks like it.
 ///
-/// It has one connection, whatever the number of locks and waiters: requests share it, and wake-ups arrive on it (RESP3).
+/// It has one connection, whatever the number of locks and waiters: requests share it, and wake-ups arrive on it (RESP3). With
+/// RESP2 it has a second one for the wake-ups.
 #[derive(Debug)]
 pub struct RedisBackend {
     shared: Arc<Shared>,
@@ -48,20 +54,46 @@ struct Shared {
 }
 
 impl RedisBackend {
-    pub(crate) fn from_url(url: &Url) -> Result<Self, ConfigError> {
-        // the client's own words may repeat the URL, and with it the password
-        let wrong = |_: RedisError| {
-            ConfigError::new("the redis URL can't be read; write redis://user:password@host:6379/0")
-        };
-        let server = url.as_str().into_connection_info().map_err(wrong)?;
-        let line = Line::new(server).map_err(wrong)?;
-        Ok(Self {
+    /// The server of `url`, without its query, spoken to in this protocol.
+    pub(crate) fn from_url(url: &Url, protocol: ProtocolVersion) -> Result<Self, ConfigError> {
+        Ok(Self::at(endpoint(url, protocol)?))
+    }
+
+    /// The same over TLS; `url` as for `redis://`.
+    #[cfg(feature = "tls")]
+    pub(crate) fn over_tls(
+        url: &Url,
+        protocol: ProtocolVersion,
+        tls: &TlsSettings,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self::at(endpoint(url, protocol)?.over_tls(tls)?))
+    }
+
+    /// The server of an application's own client, with its user, database, protocol and TLS.
+    pub(crate) fn from_client(client: &Client) -> Result<Self, ConfigError> {
+        let server = client.get_connection_info().clone();
+        Ok(Self::at(Endpoint::new(server).map_err(unreadable)?))
+    }
+
+    fn at(endpoint: Endpoint) -> Self {
+        Self {
             shared: Arc::new(Shared {
-                line,
+                line: Line::new(endpoint),
                 scripts: Scripts::new(),
             }),
-        })
+        }
     }
+}
+
+fn endpoint(url: &Url, protocol: ProtocolVersion) -> Result<Endpoint, ConfigError> {
+    let server = url.as_str().into_connection_info().map_err(unreadable)?;
+    let settings = server.redis_settings().clone().set_protocol(protocol);
+    Endpoint::new(server.set_redis_settings(settings)).map_err(unreadable)
+}
+
+/// The client's own words may repeat the URL, and with it the password.
+fn unreadable(_: RedisError) -> ConfigError {
+    ConfigError::new("the redis URL can't be read; write redis://user:password@host:6379/0")
 }
 
 /// Why a call has no answer, and whether the server may have executed it.
@@ -86,14 +118,14 @@ impl Shared {
                 let may_run =
                     error.is_io_error() || error.is_connection_dropped() || error.code().is_none();
                 Err(NoAnswer {
-                    error: reply::failed(&self.line.address, error),
+                    error: reply::failed(self.line.address(), error),
                     may_run,
                 })
             }
             None => {
                 let message = format!(
                     "Redis at {} gave no answer within {} ms",
-                    self.line.address,
+                    self.line.address(),
                     limit.as_millis()
                 );
                 Err(NoAnswer {
@@ -102,6 +134,25 @@ impl Shared {
                 })
             }
         }
+    }
+
+    async fn health(&self) -> Result<Health, BackendError> {
+        let link = match self.line.try_link(CONNECT_LIMIT).await {
+            Ok(link) => link,
+            Err(Failure::Rights(missing)) => {
+                let mut health = Health::new();
+                health.findings.push(look::missing(&missing));
+                return Ok(health);
+            }
+            Err(failure) => return Err(failure.into_error(self.line.address())),
+        };
+        look::at(&link).await.ok_or_else(|| {
+            let message = format!(
+                "Redis at {} gave no answer to INFO in time; it may be overloaded or cut off",
+                self.line.address()
+            );
+            BackendError::new(BackendErrorKind::Timeout, message)
+        })
     }
 
     async fn ask(&self, ask: &Ask) -> Asked {
@@ -148,12 +199,12 @@ impl Shared {
                         return Asked::new(Ok(answer), 0);
                     }
                 }
-                None => return Asked::new(Err(reply::unknown(&self.line.address)), last),
+                None => return Asked::new(Err(reply::unknown(self.line.address())), last),
             }
         }
         let message = format!(
             "the clock of Redis at {} jumps; set it once and let it run",
-            self.line.address
+            self.line.address()
         );
         Asked::new(
             Err(BackendError::new(BackendErrorKind::NotReady, message)),
@@ -174,7 +225,7 @@ impl Shared {
             .call(&self.scripts.renew, link, renew.timeout, &keys, &arguments)
             .await
             .map_err(|no| no.error)?;
-        reply::renewed(&value).ok_or_else(|| reply::unknown(&self.line.address))
+        reply::renewed(&value).ok_or_else(|| reply::unknown(self.line.address()))
     }
 
     async fn release(&self, release: &Release) -> Result<Released, BackendError> {
@@ -195,7 +246,7 @@ impl Shared {
             )
             .await
             .map_err(|no| no.error)?;
-        reply::released(&value).ok_or_else(|| reply::unknown(&self.line.address))
+        reply::released(&value).ok_or_else(|| reply::unknown(self.line.address()))
     }
 
     async fn withdraw(&self, withdraw: &Withdraw) -> Result<Withdrawn, BackendError> {
@@ -219,7 +270,7 @@ impl Shared {
             .await
             .map_err(|no| no.error)?;
         let (now, released) =
-            reply::withdrawn(&value).ok_or_else(|| reply::unknown(&self.line.address))?;
+            reply::withdrawn(&value).ok_or_else(|| reply::unknown(self.line.address()))?;
         link.server_said(now, clock::now());
         Ok(Withdrawn::new(released, now))
     }
@@ -238,11 +289,12 @@ impl Shared {
             )
             .await
             .map_err(|no| no.error)?;
-        let snapshot = reply::snapshot(&value).ok_or_else(|| reply::unknown(&self.line.address))?;
+        let snapshot =
+            reply::snapshot(&value).ok_or_else(|| reply::unknown(self.line.address()))?;
         snapshot.map_err(|()| {
             let message = format!(
                 "Redis at {} has something that isn't a lock at {record}",
-                self.line.address
+                self.line.address()
             );
             BackendError::new(BackendErrorKind::Foreign, message)
         })
@@ -306,6 +358,11 @@ impl Backend for RedisBackend {
     fn withdraw(&self, withdraw: Withdraw) -> BoxFuture<Result<Withdrawn, BackendError>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.withdraw(&withdraw).await })
+    }
+
+    fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.health().await })
     }
 
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {

@@ -7,12 +7,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::backend::Holder;
+use crate::backend::{Holder, RECORD_VERSION};
 use crate::clock::millis_up;
 use crate::token::{FencingToken, OwnerToken};
-
-/// The version of the record. A newer one is shown and respected, never deleted.
-const VERSION: u32 = 1;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,7 +39,7 @@ pub(super) fn encode_rest(record: &str, holder: &Holder, lease: Duration) -> Str
         data_criacao: &holder.created,
         tempo_expiracao: lease,
         tempo_restante_expiracao: lease,
-        version: VERSION,
+        version: RECORD_VERSION,
     };
     let json = serde_json::to_string(&rest).expect("strings and numbers always encode");
     json.replacen('{', ",", 1)
@@ -66,10 +63,21 @@ struct Read {
     name_of: String,
     #[serde(default)]
     data_criacao: String,
+    #[serde(default)]
+    version: u32,
 }
 
-/// Owner, token and holder of a record; `None` when it isn't one of ours.
-pub(super) fn decode(json: &[u8]) -> Option<(OwnerToken, FencingToken, Holder)> {
+/// What a record says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Record {
+    pub(super) owner: OwnerToken,
+    pub(super) token: FencingToken,
+    pub(super) holder: Holder,
+    pub(super) version: u32,
+}
+
+/// Reads a record, of this version or another; `None` when it isn't one of ours.
+pub(super) fn decode(json: &[u8]) -> Option<Record> {
     let read: Read = serde_json::from_slice(json).ok()?;
     let holder = Holder {
         thread_id: read.thread_id,
@@ -79,11 +87,12 @@ pub(super) fn decode(json: &[u8]) -> Option<(OwnerToken, FencingToken, Holder)> 
         name_of: read.name_of,
         created: read.data_criacao,
     };
-    Some((
-        OwnerToken::parse(&read.owner)?,
-        FencingToken::new(read.fencing_token),
+    Some(Record {
+        owner: OwnerToken::parse(&read.owner)?,
+        token: FencingToken::new(read.fencing_token),
         holder,
-    ))
+        version: read.version,
+    })
 }
 
 #[cfg(test)]
@@ -111,11 +120,13 @@ mod tests {
         let owner = OwnerToken::random();
         let record = format!("{{\"owner\":\"{owner}\",\"fencingToken\":1796000000000000{rest}");
         assert_eq!(&record[43..59].len(), &16);
-        let (read_owner, token, read_holder) = decode(record.as_bytes()).unwrap();
-        assert_eq!(
-            (read_owner, token.get(), read_holder),
-            (owner, 1_796_000_000_000_000, holder())
-        );
+        let read = Record {
+            owner,
+            token: FencingToken::new(1_796_000_000_000_000),
+            holder: holder(),
+            version: 1,
+        };
+        assert_eq!(decode(record.as_bytes()), Some(read));
         assert_eq!(
             rest,
             ",\"key\":\"lib_lock:app:prod:boleto:42\",\"threadId\":7,\"hostName\":\"pod-1\",\"processName\":\"payments\",\

@@ -101,11 +101,12 @@ pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
         // gone, or going in this very millisecond
         (b"", _) | (_, None) => None,
         (json, Some(left)) => match record::decode(json) {
-            Some((owner, token, holder)) => Some(Held {
-                owner,
-                token,
+            Some(record) => Some(Held {
+                owner: record.owner,
+                token: record.token,
                 left: Duration::from_millis(left),
-                holder: Some(holder),
+                holder: Some(record.holder),
+                version: record.version,
             }),
             None => return Some(Err(())),
         },
@@ -196,6 +197,9 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
              by hand",
             detail(&error)
         ),
+        BackendErrorKind::Tls => format!(
+            "Redis at {address} ended the TLS connection ({error}); check the client certificate (tls_cert, tls_key)"
+        ),
         BackendErrorKind::Protocol => {
             format!("Redis at {address} refused the command: {}", detail(&error))
         }
@@ -206,6 +210,54 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
 /// Whether a right is missing.
 pub(super) fn is_permission(error: &RedisError) -> bool {
     kind_of(error) == BackendErrorKind::Permission
+}
+
+/// The answer to a look at the rights.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    /// The server's clock in milliseconds, where it may be read.
+    pub(super) now: Option<u64>,
+    /// Each command that gave an error, and the server's words.
+    pub(super) refused: Vec<(String, String)>,
+}
+
+pub(super) fn refusals(value: &Value) -> Option<Refusals> {
+    let [seconds, micros, refused @ ..] = sequence(value)? else {
+        return None;
+    };
+    let now = number(seconds)?
+        .checked_mul(1_000)?
+        .checked_add(number(micros)? / 1_000)?;
+    let refused = refused
+        .chunks_exact(2)
+        .map(|pair| match pair {
+            [command, said] => Some((text(command)?.to_owned(), text(said)?.to_owned())),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    Some(Refusals {
+        now: (now > 0).then_some(now),
+        refused,
+    })
+}
+
+/// Whether the server's words say that a right is missing. Inside of scripts there is no code before them, or another one.
+pub(super) fn names_a_right(said: &str) -> bool {
+    said.contains("NOPERM ")
+        || said.contains("ACL failure")
+        || said.contains("The user executing the script can't")
+}
+
+/// A TLS handshake that failed.
+#[cfg(feature = "tls")]
+pub(super) fn tls(address: &str, said: &str) -> BackendError {
+    BackendError::new(
+        BackendErrorKind::Tls,
+        format!(
+            "Redis at {address} could not be reached over TLS: {said}; check that it speaks TLS there, its certificate's names and \
+             authority (tls_ca), and the client certificate where it asks for one (tls_cert, tls_key)"
+        ),
+    )
 }
 
 fn kind_of(error: &RedisError) -> BackendErrorKind {
@@ -232,12 +284,9 @@ fn kind_of(error: &RedisError) -> BackendErrorKind {
         _ if said.contains("FOREIGN ") || said.contains("WRONGTYPE ") => BackendErrorKind::Foreign,
         _ if said.contains("OOM ") => BackendErrorKind::OutOfMemory,
         _ if said.contains("READONLY ") => BackendErrorKind::ReadOnly,
-        _ if said.contains("NOPERM ")
-            || said.contains("ACL failure")
-            || said.contains("can't run this command") =>
-        {
-            BackendErrorKind::Permission
-        }
+        _ if names_a_right(&said) => BackendErrorKind::Permission,
+        // the server refuses our certificate, or wants one, after the handshake
+        _ if error.is_io_error() && said.contains("received fatal alert") => BackendErrorKind::Tls,
         _ if error.is_timeout() => BackendErrorKind::Timeout,
         _ if error.is_io_error()
             || error.is_connection_dropped()

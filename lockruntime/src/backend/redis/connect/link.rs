@@ -9,6 +9,7 @@ use redis::{Cmd, RedisError, Value};
 use tokio::sync::Notify;
 
 use crate::clock::{self, Moment, millis_up};
+use crate::health::Finding;
 
 /// So many time-outs in a row make a connection suspect: it is replaced, since the client library never does.
 const SUSPECT: u32 = 2;
@@ -49,6 +50,11 @@ impl Health {
         self.closed.load(Ordering::Acquire)
     }
 
+    /// Something beside the connection says that it should be replaced.
+    pub(super) fn suspect(&self) {
+        self.ill.notify_one();
+    }
+
     /// Ready when the connection is closed or suspect.
     pub(super) async fn ill(&self) {
         self.ill.notified().await;
@@ -64,6 +70,8 @@ pub(in crate::backend::redis) struct Link {
     offset: AtomicI64,
     /// Whether wake-ups arrive here. Without the right to subscribe the queue polls.
     pub(in crate::backend::redis) subscribed: bool,
+    /// What was found when it was made.
+    pub(super) findings: Vec<Finding>,
 }
 
 impl Link {
@@ -71,16 +79,15 @@ impl Link {
         connection: MultiplexedConnection,
         health: Arc<Health>,
         subscribed: bool,
-        server: u64,
-        received: Moment,
+        findings: Vec<Finding>,
     ) -> Self {
         let link = Self {
             connection,
             health,
             offset: AtomicI64::new(0),
             subscribed,
+            findings,
         };
-        link.server_said(server, received);
         link.health.heard();
         link
     }

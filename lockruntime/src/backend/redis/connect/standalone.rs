@@ -1,16 +1,23 @@
 //! The line to one server: connects, replaces a closed or suspect connection, backs off.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{AsyncConnectionConfig, Client, ConnectionInfo, PushInfo, PushKind, RedisError, Value};
+use futures_util::future::{self, BoxFuture, Either, FutureExt};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Cmd, RedisError, Value};
 use tokio::sync::{Notify, watch};
 
+use super::endpoint::Endpoint;
+use super::failure::Failure;
 use super::link::{Health, Link};
-use crate::backend::redis::reply;
-use crate::backend::{BackendError, BackendErrorKind, Wakeups};
+use super::{hearing, look};
+use crate::backend::redis::rights;
+use crate::backend::{BackendError, Wakeups};
 use crate::clock;
+use crate::health::Finding;
 use crate::telemetry::{self, Event};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -19,8 +26,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The way to one server.
 pub(in crate::backend::redis) struct Line {
-    client: Client,
-    pub(in crate::backend::redis) address: String,
+    endpoint: Endpoint,
     state: watch::Sender<State>,
     /// A call found no connection: try again now.
     wanted: Notify,
@@ -31,31 +37,31 @@ enum State {
     /// Not connected; the failure of the latest of so many tries.
     Down {
         tries: u64,
-        failure: Option<RedisError>,
+        failure: Failure,
     },
     Up(Arc<Link>),
 }
 
+/// A new connection, and what hears of hand-overs beside it where they aren't pushed.
+struct Connected {
+    link: Link,
+    hearing: BoxFuture<'static, ()>,
+}
+
 impl Line {
-    pub(in crate::backend::redis) fn new(server: ConnectionInfo) -> Result<Self, RedisError> {
-        let address = server.addr().to_string();
-        let settings = server
-            .redis_settings()
-            .clone()
-            .set_protocol(redis::ProtocolVersion::RESP3)
-            .set_skip_set_lib_name();
-        let tcp = server.tcp_settings().clone().set_nodelay(true);
-        let client = Client::open(server.set_redis_settings(settings).set_tcp_settings(tcp))?;
-        let state = watch::Sender::new(State::Down {
-            tries: 0,
-            failure: None,
-        });
-        Ok(Self {
-            client,
-            address,
-            state,
+    pub(in crate::backend::redis) fn new(endpoint: Endpoint) -> Self {
+        Self {
+            state: watch::Sender::new(State::Down {
+                tries: 0,
+                failure: endpoint.silent(),
+            }),
             wanted: Notify::new(),
-        })
+            endpoint,
+        }
+    }
+
+    pub(in crate::backend::redis) fn address(&self) -> &str {
+        &self.endpoint.address
     }
 
     /// The present connection. Where there is none, waits for the outcome of one try, at most `limit`.
@@ -63,6 +69,16 @@ impl Line {
         &self,
         limit: Duration,
     ) -> Result<Arc<Link>, BackendError> {
+        self.try_link(limit)
+            .await
+            .map_err(|failure| failure.into_error(self.address()))
+    }
+
+    /// The same, with the failure as it was.
+    pub(in crate::backend::redis) async fn try_link(
+        &self,
+        limit: Duration,
+    ) -> Result<Arc<Link>, Failure> {
         let mut state = self.state.subscribe();
         let tried = match &*state.borrow_and_update() {
             State::Up(link) => return Ok(Arc::clone(link)),
@@ -76,23 +92,12 @@ impl Line {
                 State::Down { tries, .. } => *tries > tried,
             }),
         );
-        let found = match outcome.await {
-            Some(Ok(state)) => Some((*state).clone()),
-            Some(Err(_)) | None => None,
-        };
-        match found {
-            Some(State::Up(link)) => Ok(link),
-            Some(State::Down {
-                failure: Some(failure),
-                ..
-            }) => Err(reply::failed(&self.address, failure)),
-            Some(State::Down { failure: None, .. }) | None => Err(BackendError::new(
-                BackendErrorKind::Unreachable,
-                format!(
-                    "Redis at {} doesn't answer to a new connection; check the address and the network between",
-                    self.address
-                ),
-            )),
+        match outcome.await {
+            Some(Ok(state)) => match &*state {
+                State::Up(link) => Ok(Arc::clone(link)),
+                State::Down { failure, .. } => Err(failure.clone()),
+            },
+            Some(Err(_)) | None => Err(self.endpoint.silent()),
         }
     }
 
@@ -102,13 +107,15 @@ impl Line {
         let mut connected_before = false;
         let mut up = true;
         let mut present = Arc::new(Health::default());
+        let mut told = Vec::new();
         loop {
             let health = Arc::new(Health::default());
             match self.connect(channel, wakeups, &health).await {
-                Ok(link) => {
-                    self.state.send_replace(State::Up(Arc::new(link)));
+                Ok(Connected { link, hearing }) => {
+                    let link = Arc::new(link);
+                    self.state.send_replace(State::Up(Arc::clone(&link)));
                     telemetry::emit(&Event::Backend {
-                        address: &self.address,
+                        address: self.address(),
                         up: true,
                     });
                     up = true;
@@ -118,16 +125,27 @@ impl Line {
                     }
                     connected_before = true;
                     present = health;
+                    let beside = async {
+                        if let Some(findings) = look::at_server(&link).await {
+                            self.tell(&mut told, findings);
+                        }
+                        // the line isn't what keeps a replaced connection
+                        drop(link);
+                        hearing.await;
+                    };
                     // a suspect one may yet answer what it was asked: it goes when the next one stands
-                    present.ill().await;
+                    while_ill(&present, beside).await;
                     self.drop_closed(&present);
                 }
                 Err(failure) => {
                     if std::mem::replace(&mut up, false) {
                         telemetry::emit(&Event::Backend {
-                            address: &self.address,
+                            address: self.address(),
                             up: false,
                         });
+                    }
+                    if let Failure::Rights(missing) = &failure {
+                        self.tell(&mut told, vec![look::missing(missing)]);
                     }
                     self.state.send_modify(|state| {
                         if let State::Down {
@@ -149,6 +167,17 @@ impl Line {
         }
     }
 
+    /// Tells what wasn't found before as well.
+    fn tell(&self, told: &mut Vec<Finding>, findings: Vec<Finding>) {
+        for finding in findings.iter().filter(|finding| !told.contains(finding)) {
+            telemetry::emit(&Event::Found {
+                address: self.address(),
+                finding,
+            });
+        }
+        *told = findings;
+    }
+
     /// A closed connection is none.
     fn drop_closed(&self, present: &Health) {
         self.state.send_if_modified(|state| {
@@ -156,76 +185,77 @@ impl Line {
             if drops {
                 *state = State::Down {
                     tries: 0,
-                    failure: None,
+                    failure: self.endpoint.silent(),
                 };
             }
             drops
         });
     }
 
-    /// One try. `Err(None)`: no answer in time.
+    /// One try.
     async fn connect(
         &self,
         channel: &str,
         wakeups: &Wakeups,
         health: &Arc<Health>,
-    ) -> Result<Link, Option<RedisError>> {
+    ) -> Result<Connected, Failure> {
         let connecting = async {
-            let config = AsyncConnectionConfig::new()
+            let mut config = AsyncConnectionConfig::new()
                 .set_connection_timeout(None)
-                .set_response_timeout(None)
-                .set_push_sender(listener(wakeups.clone(), Arc::clone(health)));
-            let mut connection = self
-                .client
-                .get_multiplexed_async_connection_with_config(&config)
-                .await?;
-            let (seconds, micros): (u64, u64) =
-                redis::cmd("TIME").query_async(&mut connection).await?;
-            let received = clock::now();
-            let subscribed = match connection.subscribe(channel).await {
-                Ok(()) => true,
-                Err(error) if reply::is_permission(&error) => false,
-                Err(error) => return Err(error),
+                .set_response_timeout(None);
+            if self.endpoint.pushes {
+                config =
+                    config.set_push_sender(hearing::pushes(wakeups.clone(), Arc::clone(health)));
+            }
+            let connection = self.endpoint.connect(config).await?;
+            let [by_hash, whole] = rights::requests(channel);
+            // all at once: a new connection costs one round trip more than its greeting
+            let looks = future::join(send(&connection, &by_hash), send(&connection, &whole));
+            let (found, (refused, hearing)) = if self.endpoint.pushes {
+                let mut listener = connection.clone();
+                let (looks, subscribed) = future::join(looks, listener.subscribe(channel)).await;
+                let hearing = future::pending().boxed();
+                (looks, (hearing::refused(channel, subscribed)?, hearing))
+            } else {
+                let second = hearing::second(&self.endpoint, channel, wakeups, health);
+                let (looks, second) = future::join(looks, second).await;
+                (looks, second?)
             };
-            Ok(Link::new(
-                connection,
-                Arc::clone(health),
-                subscribed,
-                seconds * 1_000 + micros / 1_000,
-                received,
-            ))
+            let received = clock::now();
+            let found = rights::found(channel, found.0, found.1)?;
+            if let Some(missing) = found.missing {
+                return Err(Failure::Rights(missing));
+            }
+            let subscribed = refused.is_none();
+            let findings = look::findings(found.replica, found.unpublished, refused);
+            let link = Link::new(connection, Arc::clone(health), subscribed, findings);
+            link.server_said(found.now.unwrap_or(0), received);
+            Ok(Connected { link, hearing })
         };
         match clock::within(CONNECT_TIMEOUT, connecting).await {
-            Some(result) => result.map_err(Some),
-            None => Err(None),
+            Some(result) => result,
+            None => Err(self.endpoint.silent()),
         }
     }
+}
+
+/// Lets `beside` go on until the connection is closed or suspect.
+async fn while_ill(present: &Health, beside: impl Future<Output = ()>) {
+    let beside = pin!(beside);
+    if let Either::Right(((), ill)) = future::select(pin!(present.ill()), beside).await {
+        ill.await;
+    }
+}
+
+async fn send(connection: &MultiplexedConnection, command: &Cmd) -> Result<Value, RedisError> {
+    let answer = connection.clone().send_packed_command(command).await;
+    answer.and_then(Value::extract_error)
 }
 
 impl fmt::Debug for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Line")
-            .field("address", &self.address)
+            .field("endpoint", &self.endpoint)
             .finish_non_exhaustive()
-    }
-}
-
-/// Takes what the server sends by itself.
-fn listener(
-    wakeups: Wakeups,
-    health: Arc<Health>,
-) -> impl Fn(PushInfo) -> Result<(), redis::aio::SendError> + Send + Sync + 'static {
-    move |push| {
-        match (push.kind, push.data.as_slice()) {
-            (PushKind::Disconnection, _) => health.closed(),
-            (PushKind::Message, [_, Value::BulkString(message)]) => {
-                // anything else on our channel is a hint for nobody
-                if let Some(hand_over) = reply::hand_over(message) {
-                    wakeups.handed_over(hand_over);
-                }
-            }
-            _ => {}
-        }
-        Ok(())
     }
 }

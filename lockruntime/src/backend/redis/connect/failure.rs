@@ -1,0 +1,54 @@
+//! Why there is no connection.
+
+use redis::RedisError;
+
+use crate::backend::redis::reply;
+use crate::backend::redis::rights::Missing;
+use crate::backend::{BackendError, BackendErrorKind};
+
+/// Why the latest try gave no connection.
+#[derive(Clone, Debug)]
+pub(in crate::backend::redis) enum Failure {
+    /// No answer in time, perhaps to a handshake.
+    Silent { tls: bool },
+    /// What the client library or the server said.
+    Redis(RedisError),
+    /// The handshake failed.
+    #[cfg(feature = "tls")]
+    Tls(String),
+    /// The user may connect, and may not do what every lock needs.
+    Rights(Missing),
+}
+
+impl Failure {
+    pub(in crate::backend::redis) fn into_error(self, address: &str) -> BackendError {
+        match self {
+            Self::Silent { tls } => {
+                let (how, what) = if tls {
+                    (" over TLS", ", that it speaks TLS there,")
+                } else {
+                    ("", "")
+                };
+                BackendError::new(
+                    BackendErrorKind::Unreachable,
+                    format!(
+                        "Redis at {address} doesn't answer to a new connection{how}; check the address{what} and the network between"
+                    ),
+                )
+            }
+            Self::Redis(error) => reply::failed(address, error),
+            #[cfg(feature = "tls")]
+            Self::Tls(said) => reply::tls(address, &said),
+            Self::Rights(missing) => BackendError::new(
+                BackendErrorKind::Permission,
+                format!("Redis at {address}: {missing}"),
+            ),
+        }
+    }
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        Self::Redis(error)
+    }
+}
