@@ -11,6 +11,7 @@ mod health;
 mod rights;
 mod tls;
 mod urls;
+mod versions;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
