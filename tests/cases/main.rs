@@ -8,9 +8,14 @@
 )]
 
 mod bad_input;
+mod causes;
 mod exits;
 mod loss;
+mod names;
 mod queueing;
+mod resources;
+mod server_states;
+mod tls;
 mod unknown_outcome;
 mod watchdog;
 

@@ -8,4 +8,5 @@
 
 mod memory;
 mod redis;
+mod redis_least;
 mod suite;

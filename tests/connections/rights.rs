@@ -1,23 +1,14 @@
 //! A user with exactly the rights that the documentation lists, and with one less.
 
 use lockruntime::{Finding, LockError, LockManager};
-use tests::server::{Settings, lock_url, manager_builder};
+use tests::server::{Settings, documented_rights, lock_url, manager_builder};
 use tests::wire::{APP, ENVIRONMENT};
 use tests::{RedisServer, logs, tidy, timing};
 
 use super::{contend, hand_over};
 
-/// What `docs/rights.md` gives the user `locks`, for the tests' application.
 fn rights() -> Vec<String> {
-    let page = include_str!("../../lockruntime/src/docs/rights.md");
-    let line = page
-        .lines()
-        .find_map(|line| line.strip_prefix("ACL SETUSER locks on >password "))
-        .unwrap();
-    line.replace("app:prod", &format!("{APP}:{ENVIRONMENT}"))
-        .split(' ')
-        .map(str::to_owned)
-        .collect()
+    documented_rights(APP, ENVIRONMENT)
 }
 
 fn server(rights: &[String]) -> RedisServer {

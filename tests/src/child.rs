@@ -73,6 +73,11 @@ impl Child {
         );
     }
 
+    /// `kill -TERM`, as containers are told to stop.
+    pub fn terminate(&mut self) {
+        self.signal(Signal::TERM);
+    }
+
     /// `kill -CONT`.
     pub fn resume(&mut self) {
         self.signal(Signal::CONT);

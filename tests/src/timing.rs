@@ -103,6 +103,18 @@ pub fn patience() -> Duration {
     millis(20_000)
 }
 
+/// Whether tests that take minutes are wanted: `LOCK_TEST_LONG=1`, as `./tests/run --long` sets it.
+#[must_use]
+pub fn is_long() -> bool {
+    std::env::var_os("LOCK_TEST_LONG").is_some_and(|value| value == "1")
+}
+
+/// How often something is done: a few times in the short run, as often as the case says in the long one.
+#[must_use]
+pub fn times(short: usize, long: usize) -> usize {
+    if is_long() { long } else { short }
+}
+
 /// Lets time pass. For bodies and for spans that are themselves the subject; what can be awaited is awaited.
 pub async fn pass(time: Duration) {
     tokio::time::sleep(time).await;

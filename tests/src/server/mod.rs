@@ -5,6 +5,7 @@ mod folder;
 mod monitor;
 mod port;
 mod raw;
+mod rights;
 mod settings;
 mod tls;
 
@@ -20,6 +21,7 @@ pub use folder::Folder;
 pub use monitor::{Mark, Monitor, Seen, follow};
 pub use port::Port;
 pub use raw::Raw;
+pub use rights::documented_rights;
 pub use settings::{ClientCertificate, Settings};
 pub use tls::Certificates;
 
@@ -177,6 +179,23 @@ impl RedisServer {
         self.run();
     }
 
+    /// Starts a killed server on the same port, and returns while it loads what is on its disk and refuses to answer.
+    ///
+    /// # Panics
+    /// When it is ready already: it has too little to load, see `key-load-delay`.
+    pub fn restart_loading(&mut self) {
+        assert!(
+            self.process.is_none(),
+            "kill the server before restarting it"
+        );
+        self.spawn();
+        timing::block_until("it loads its data", timing::patience(), || {
+            let answer = answer(&self.address());
+            assert!(answer != *b"+PONG", "it has loaded its data already");
+            answer == *b"-LOAD"
+        });
+    }
+
     /// Removes what a killed server has on disk: it restarts with nothing.
     pub fn forget(&mut self) {
         assert!(
@@ -196,6 +215,11 @@ impl RedisServer {
     }
 
     fn run(&mut self) {
+        self.spawn();
+        self.wait_for_answer();
+    }
+
+    fn spawn(&mut self) {
         let configuration = self.folder.path().join("redis.conf");
         let mut lines = self.settings.lines(self.port.number(), self.folder.path());
         if let Some((port, certificates)) = &self.tls {
@@ -214,7 +238,6 @@ impl RedisServer {
         }
         let process = Child::start(command).unwrap_or_else(|error| panic!("{}", missing(&error)));
         self.process = Some(process);
-        self.wait_for_answer();
     }
 
     fn wait_for_answer(&mut self) {
@@ -280,15 +303,20 @@ fn missing(error: &std::io::Error) -> String {
 
 /// Whether a server answers a `PING`; that it wants a password is an answer, that it loads its data is none.
 fn answers(address: &str) -> bool {
-    let ping = || -> std::io::Result<bool> {
+    matches!(&answer(address), b"+PONG" | b"-NOAU")
+}
+
+/// The first bytes of a server's answer to a `PING`; zeros where there is none.
+fn answer(address: &str) -> [u8; 5] {
+    let ping = || -> std::io::Result<[u8; 5]> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(timing::moment()))?;
         stream.write_all(b"PING\r\n")?;
         let mut answer = [0; 5];
         stream.read_exact(&mut answer)?;
-        Ok(&answer == b"+PONG" || &answer == b"-NOAU")
+        Ok(answer)
     };
-    ping().unwrap_or(false)
+    ping().unwrap_or_default()
 }
 
 #[cfg(test)]
