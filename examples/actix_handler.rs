@@ -11,7 +11,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::time::Duration;
 
 use actix_web::web::{Data, Json, Path, ServiceConfig};
 use actix_web::{App, HttpResponse, HttpServer, ResponseError, post};
@@ -114,7 +113,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let locks = examples::locks()?;
     locks.install()?;
 
-    let bank = Bank::slow(Duration::from_millis(200));
+    let bank = Bank::slow(examples::charge_time());
     let server = HttpServer::new(move || App::new().configure(app(bank.clone())))
         // Else a handler goes on after its client closed the connection, since the client may have closed its half only: it
         // would wait in the queue, and hold the lock, for nobody.
@@ -134,7 +133,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ended = start.until_stopped(address).await;
     // First the locks: whoever waits is answered 503 at once, running bodies may end. Only then the server, which would
     // otherwise wait for those who wait.
-    locks.shutdown(examples::BUDGET).await;
+    locks.shutdown(examples::budget()).await;
     handle.stop(true).await;
     server.await??;
     ended

@@ -13,7 +13,6 @@
 
 use std::error::Error;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -118,7 +117,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let drain = Arc::new(Notify::new());
     let drained = Arc::clone(&drain);
     let server = tokio::spawn(async move {
-        let server = axum::serve(listener, app(Bank::slow(Duration::from_millis(200))));
+        let server = axum::serve(listener, app(Bank::slow(examples::charge_time())));
         server
             .with_graceful_shutdown(async move { drained.notified().await })
             .await
@@ -127,7 +126,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let ended = start.until_stopped(address).await;
     // First the locks: whoever waits is answered 503 at once, running bodies may end. Only then the server, which would
     // otherwise wait for those who wait.
-    locks.shutdown(examples::BUDGET).await;
+    locks.shutdown(examples::budget()).await;
     drain.notify_one();
     server.await??;
     ended

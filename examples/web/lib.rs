@@ -9,4 +9,4 @@ mod start;
 
 pub use bank::{Bank, Charge};
 pub use client::{Answer, Call};
-pub use start::{BUDGET, Start, locks};
+pub use start::{Start, budget, charge_time, locks};

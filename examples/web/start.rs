@@ -9,8 +9,22 @@ use lockruntime::LockManager;
 
 use crate::demo;
 
-/// How long running bodies may go on once the program is told to stop.
-pub const BUDGET: Duration = Duration::from_secs(10);
+/// How long running bodies may go on once the program is told to stop: 10 s, or `BUDGET_MS`.
+#[must_use]
+pub fn budget() -> Duration {
+    millis("BUDGET_MS", 10_000)
+}
+
+/// How long a charge takes: 200 ms, or `CHARGE_MS`.
+#[must_use]
+pub fn charge_time() -> Duration {
+    millis("CHARGE_MS", 200)
+}
+
+fn millis(name: &str, default: u64) -> Duration {
+    let given = env::var(name).ok().and_then(|text| text.parse().ok());
+    Duration::from_millis(given.unwrap_or(default))
+}
 
 const USAGE: &str = "usage: [ADDRESS:PORT] [--demo], for example 127.0.0.1:3000; PORT in the environment works, too";
 

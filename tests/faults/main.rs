@@ -5,6 +5,7 @@ mod cancelled;
 mod clock;
 mod connections;
 mod crowd;
+mod executors;
 mod killed;
 mod long_body;
 mod network;

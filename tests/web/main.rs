@@ -17,4 +17,5 @@ mod axum;
 mod bank;
 mod cases;
 mod client;
+mod shutdown;
 mod site;
