@@ -10,6 +10,7 @@
 //! | [`chaos`] | long runs under a seeded schedule of faults: their plan, their history, its judge |
 //! | [`tidy`], [`logs`] | what every test looks at in the end: nothing left behind, no panic, no warning |
 //! | [`wire`] | the names of the lock's keys, and what a command is |
+//! | [`memory`] | how much of it this process has |
 //! | [`timing`] | every duration the tests use |
 
 mod child;
@@ -19,6 +20,7 @@ pub mod check;
 pub mod fault;
 pub mod history;
 pub mod logs;
+pub mod memory;
 pub mod process;
 pub mod register;
 pub mod server;
