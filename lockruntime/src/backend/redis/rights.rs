@@ -166,7 +166,7 @@ fn wake_right(prefix: &str) -> String {
 /// What stands after the user's name and password in its ACL rule.
 fn acl_line(prefix: &str) -> String {
     format!(
-        "{} {} +eval +evalsha +time +exists +get +set +pttl +pexpire +del +zadd +zrange +zrank +zrem \
+        "{} {} +eval +evalsha +time +exists +get +set +pttl +pexpire +del +zadd +zcard +zrange +zrank +zrem \
          +zscore +hset +hexists +hget +hmget +hdel +publish +subscribe",
         keys_right(prefix),
         wake_right(prefix)
