@@ -62,9 +62,12 @@ impl Waiter {
     ) -> Moment {
         self.answered = true;
         self.failing = None;
-        self.place = Some((number, sent));
+        // callers that came together don't go on asking together: the first pause is any part of a whole one
+        let poll = match self.place.replace((number, sent)) {
+            None => sent + self.timing.poll.mul_f64(1.0 - spread.clamp(0.0, 1.0)),
+            Some(_) => self.poll(sent, spread),
+        };
         self.rank = Some(rank);
-        let poll = self.poll(sent, spread);
         // the first two look again as soon as the holder's lease may be over, so that a crashed one is replaced at once; all do
         // if nobody holds the lock, since then there were more dead before them than one ask drops
         let soon = if rank <= 1 || left.is_zero() {
@@ -188,6 +191,19 @@ mod tests {
             at(6),
             "nobody spins"
         );
+    }
+
+    #[test]
+    fn callers_that_came_together_spread_their_asks() {
+        for (spread, first, later) in [(0.0, 1_000, 2_000), (0.5, 500, 1_938), (0.99, 10, 1_877)] {
+            let mut waiter = waiter(None);
+            let left = MS * 29_000;
+            let due = waiter.placed(at(0), at(1), 5, 7, left, spread);
+            assert_eq!(due.since(at(first)), Duration::ZERO);
+            assert!(due.since(at(first - 1)) > Duration::ZERO);
+            let due = waiter.placed(at(1_000), at(1_001), 5, 7, left, spread);
+            assert!(due > at(later - 1) && due <= at(later));
+        }
     }
 
     #[test]
