@@ -9,13 +9,17 @@
 
 mod bad_input;
 mod causes;
+mod crowds;
 mod exits;
+mod holding;
 mod loss;
 mod names;
 mod queueing;
+mod renewing;
 mod resources;
 mod server_states;
 mod tls;
+mod turns;
 mod unknown_outcome;
 mod watchdog;
 

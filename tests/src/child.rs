@@ -52,6 +52,22 @@ impl Child {
         &mut self.child
     }
 
+    /// How long it was on a processor so far, all its threads (on Linux).
+    ///
+    /// # Panics
+    /// When it is gone.
+    #[must_use]
+    pub fn busy(&self) -> std::time::Duration {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.id())).expect("it runs");
+        let of = |thread: std::fs::DirEntry| {
+            // a thread may end in between
+            let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            let nanos = text.split(' ').next()?.parse().ok()?;
+            Some(std::time::Duration::from_nanos(nanos))
+        };
+        threads.flatten().filter_map(of).sum()
+    }
+
     /// `kill -9`; returns when it is gone.
     pub fn kill(&mut self) {
         if self.ended.is_none() {

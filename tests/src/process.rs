@@ -76,6 +76,8 @@ pub enum Door {
     Reject,
     /// A guard.
     Guard,
+    /// A call by the guard API that keeps its lock for at least so long.
+    AtLeast(Duration),
     /// Nothing: the body runs unlocked.
     Unlocked,
 }

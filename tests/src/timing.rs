@@ -18,6 +18,12 @@ fn scale() -> f64 {
     })
 }
 
+/// Whether the long runs are wanted too: `LOCK_TEST_LONG=1`, which `tests/run --long` sets.
+#[must_use]
+pub fn is_long() -> bool {
+    std::env::var_os("LOCK_TEST_LONG").is_some_and(|value| value == "1")
+}
+
 /// So many milliseconds, scaled.
 #[must_use]
 pub fn millis(count: u64) -> Duration {

@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use crate::clock;
 use crate::error::LockError;
@@ -17,6 +18,9 @@ use crate::manager::run::{Ran, run_under};
 use crate::options::Mode;
 use crate::reentry::{self, Link, Turn};
 use crate::watchdog::Order;
+
+/// Of a wait that is as good as over.
+const ONE_TRY: Duration = Duration::from_millis(20);
 
 /// What one call of several keys wants.
 #[derive(Debug)]
@@ -108,8 +112,12 @@ async fn take(manager: &LockManager, several: Several, has_body: bool) -> Result
             }
             continue;
         }
-        // one budget for all: what is left of it, and at the end of it one try
-        order.wait = order.wait.map(|wait| (begin + wait).since(clock::now()));
+        // one budget for all: what is left of it
+        order.wait = order.wait.map(|wait| {
+            let left = (begin + wait).since(clock::now());
+            // at the end of it one try, which has the time of any request: else an answer under way would count as none
+            if left < ONE_TRY { Duration::ZERO } else { left }
+        });
         match next(manager, order, taken.own.as_ref()).await {
             Ok(life) => {
                 taken.parts.push((record, Part::new(Arc::clone(&life))));

@@ -133,6 +133,11 @@ impl House {
                 .await;
                 guard.release().await
             }
+            Door::AtLeast(least) => {
+                let key = key(&call.id);
+                let request = self.manager.lock(&key).min_hold(least);
+                request.run(work.under_current()).await
+            }
             Door::Unlocked => {
                 let body: u128 = rand::rng().random();
                 work.under(&format!("{body:032x}"), 0).await;
