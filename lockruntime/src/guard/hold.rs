@@ -139,9 +139,9 @@ impl Hold {
         Poll::Pending
     }
 
-    /// Lengthens the hold (`KeepLock`, `DelayMutex`): when this returns, the lock is ours for `length` from the call on at
-    /// least, whatever becomes of the storage or of this thread, and every later renewal asks for as much. It never shortens.
-    /// Without a watchdog it is lengthened this once.
+    /// Lengthens the hold (`KeepLock`, `DelayMutex`): when this returns, the lock is ours for `length` from the call on (less 1 %
+    /// and 2 ms for the drift of clocks), whatever becomes of the storage or of this thread, and every later renewal asks for as
+    /// much. It never shortens. Without a watchdog it is lengthened this once.
     ///
     /// `max_hold` stays the cap. Waits for the storage's answer: while it is out of reach, to the end of the present lease.
     /// Dropping the future doesn't take the wish back.

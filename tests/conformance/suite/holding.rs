@@ -47,8 +47,10 @@ pub(crate) async fn max_hold_of_a_guard<P: Place>(scene: Scene<P>) {
     let manager = scene.place.manager();
     let cap = timing::millis(300);
     let start = Instant::now();
+    // no renewal comes before the cap: it is looked at for its own sake
     let guard = manager
         .lock(&scene.key)
+        .lease(timing::long_lease())
         .max_hold(cap)
         .acquire()
         .await
