@@ -54,7 +54,7 @@ async fn b35_different_keys_share_a_local_lock() {
 /// Keys that are used once leave nothing in the process: its memory is what it was after the first quarter of them.
 #[tokio::test]
 async fn b95_memory_per_key() {
-    let keys = if timing::is_long() { 1_000_000 } else { 40_000 };
+    let keys = if timing::is_long() { 1_000_000 } else { 20_000 };
     let server = RedisServer::start();
     let mut command = Command::new(CROWD);
     command.args([&server.url(), &format!("redis://{}", server.address())]);

@@ -20,7 +20,7 @@ use super::variant;
 async fn b08_watchdog_dies_after_one_error() {
     let server = RedisServer::start();
     let proxy = Proxy::before(&server.address());
-    let lease = timing::millis(900);
+    let lease = timing::short_lease();
     let (manager, monitor) = (server.manager_at(&proxy.address()), server.monitor());
     let first = manager.lock("boleto:b08-first").lease(lease);
     let start = Instant::now();
@@ -92,7 +92,7 @@ async fn b10_many_locks_in_one_process() {
         tidy::left_behind(&raw).is_empty()
     })
     .await;
-    tidy::end(&server, "boleto:b10", lease, 0).await;
+    tidy::end(&server, "boleto:b10-", lease, 0).await;
 }
 
 /// Ten thousand bodies that end in the very millisecond of a renewal, whose answers come late or with an end of the connection:

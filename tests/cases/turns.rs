@@ -512,7 +512,11 @@ async fn b54_queue_data_left_behind() {
     const WAITERS: usize = 10;
     let (server, register) = (RedisServer::start(), Register::start());
     let raw = server.raw();
-    let setup = Setup::new(&server, &register);
+    // a thousand waiters that ask eight times a second would be a test of the machine
+    let (heartbeat, grace) = (timing::millis(500), timing::millis(1_250));
+    let mut setup = Setup::new(&server, &register).lease(timing::millis(3_000));
+    (setup.heartbeat, setup.grace) = (heartbeat, grace);
+    let life = heartbeat * 4;
     let mut holders = [0, 1].map(|_| Holder::start(HOLDER, &setup));
     for key in 0..KEYS {
         for waiter in 0..=WAITERS {
@@ -530,7 +534,7 @@ async fn b54_queue_data_left_behind() {
     for holder in &mut holders {
         holder.process().kill();
     }
-    let limit = timing::lease().max(timing::ticket_life() * 2) + timing::millis(1_000);
+    let limit = setup.lease.max(life * 2) + timing::millis(1_000);
     tidy::gone_within(&server, limit).await;
     let keys = raw.keys("*");
     assert_eq!(keys.len(), KEYS, "a counter for each key, and nothing else");
