@@ -17,6 +17,12 @@ pub(crate) struct Args {
     pub(crate) lease: Option<Length>,
     pub(crate) mode: Mode,
     pub(crate) wait: Option<Length>,
+    pub(crate) manager: Option<Expr>,
+    pub(crate) when: Option<Expr>,
+    /// What to return instead when the lock isn't to be had.
+    pub(crate) or_else: Option<Expr>,
+    /// The body's name for what it holds.
+    pub(crate) guard: Option<Ident>,
     /// Where the runtime is.
     pub(crate) runtime: Option<Path>,
     /// The names that were given, the right one where a wrong one was recognised.
@@ -49,13 +55,13 @@ impl Args {
 
     /// The expressions that the call evaluates.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
-        [&self.lease, &self.wait]
-            .into_iter()
-            .flatten()
-            .filter_map(|length| match length {
-                Length::Computed(expression) => Some(&**expression),
-                Length::Millis(_) => None,
-            })
+        let lengths = [&self.lease, &self.wait].into_iter().flatten();
+        let computed = lengths.filter_map(|length| match length {
+            Length::Computed(expression) => Some(&**expression),
+            Length::Millis(_) => None,
+        });
+        let others = [&self.manager, &self.when, &self.or_else];
+        computed.chain(others.into_iter().flatten())
     }
 
     fn argument(&mut self, input: ParseStream<'_>) -> Result<(), Error> {
@@ -83,6 +89,10 @@ impl Args {
             "lease" => self.lease = Some(value::length(value, Use::Lease)?),
             "wait" => self.wait = Some(value::length(value, Use::Wait)?),
             "mode" => self.mode = value::mode(&value)?,
+            "manager" => self.manager = Some(value::manager(value)?),
+            "when" => self.when = Some(value::when(value)?),
+            "or_else" => self.or_else = Some(value::or_else(value)?),
+            "guard" => self.guard = Some(value::guard(&value)?),
             _ => self.runtime = Some(value::runtime(value)?),
         }
         Ok(())
@@ -169,12 +179,15 @@ mod tests {
     #[test]
     fn everything_can_be_said() {
         let (args, errors) = read(
-            "key = \"a:<id>\", lease = \"30s\", mode = \"queue\", wait = limit::<A, B>(x), crate = ::rt,",
+            "key = \"a:<id>\", lease = \"30s\", mode = \"queue\", wait = limit::<A, B>(x), crate = ::rt, manager = &self.locks, \
+             when = !dry, or_else = |error| Answer::from(error), guard = hold,",
         );
         assert_eq!(errors, [""; 0]);
+        assert_eq!(args.computed().count(), 4);
         assert_eq!(args.key.unwrap().value(), "a:<id>");
         assert!(matches!(args.lease, Some(Length::Millis(30_000))));
         assert!(matches!(args.wait, Some(Length::Computed(_))));
+        assert_eq!(args.guard.unwrap(), "hold");
         assert_eq!(args.runtime.unwrap().to_token_stream().to_string(), ":: rt");
     }
 
@@ -196,10 +209,23 @@ mod tests {
             ("resource = \"a\"", "called `key`"),
             (
                 "colour = 3",
-                "the lock takes `key`, `lease`, `mode`, `wait` and `crate`",
+                "the lock takes `key`, `lease`, `mode`, `wait`, `manager`, `or_else`, `when`, `guard` and `crate`",
             ),
             ("permits = 3", "`permits` is not available yet"),
-            ("guard = hold", "`guard` is not available yet"),
+            ("guards = hold", "did you mean `guard`?"),
+            ("guard = \"hold\"", "without quotes: `guard = hold`"),
+            ("guard = _", "`guard = hold`"),
+            ("guard = a.b", "`guard = hold`"),
+            ("guard = self", "`guard = hold`"),
+            ("guard = ref hold", "`guard = hold`"),
+            ("manager = \"locks\"", "without quotes: `manager = locks`"),
+            ("manager = 3", "an expression that gives a `LockManager`"),
+            ("or_else = \"busy\"", "without quotes: `or_else = busy`"),
+            ("or_else = 409", "a path or a closure"),
+            ("when = \"!dry_run\"", "without quotes: `when = !dry_run`"),
+            ("when = 1", "a bool expression"),
+            ("condition = x", "here it is called `when`"),
+            ("on_error = x", "here it is called `or_else`"),
             ("permit = 3", "`permits` is not available yet"),
             ("mode = \"skip\"", "`mode = \"skip\"` is not available yet"),
             ("mode = \"Queue\"", "did you mean \"queue\"?"),

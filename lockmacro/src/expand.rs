@@ -7,7 +7,7 @@
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Error, FnArg, Pat, Path};
+use syn::{Error, Expr, FnArg, Pat};
 
 use crate::args::Args;
 use crate::boxed::regrouped;
@@ -41,7 +41,7 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Option<TokenStream> {
-    function.check(errors);
+    function.check(args.or_else.is_some(), errors);
     let Some(literal) = args.key.take() else {
         if !args.has("key") {
             errors.push(Error::new(
@@ -63,18 +63,25 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
             !names.is_empty() && (macros_below || names.iter().any(in_expression))
         }),
     };
+    errors.extend(hiding(args.guard.as_ref(), &parameters));
     let key = Key::new(literal, &parameters.bound, errors)?;
     let moved = parameters
         .moved(|name| in_expression(name) || key.values().any(|value| value.root == *name));
     let call = call(&args, &key, &parameters, &function.signature.ident);
     let body = function.body.take()?;
-    Some(quote(
-        &function,
-        &body,
-        args.runtime.as_ref(),
-        &call,
-        &moved,
-    ))
+    Some(quote(&function, &body, &args, &call, &moved))
+}
+
+/// A guard's name that stands for an argument already.
+fn hiding(guard: Option<&Ident>, parameters: &Parameters) -> Option<Error> {
+    let guard = guard?;
+    let hidden = parameters.bound.iter().any(|name| name == guard);
+    hidden.then(|| {
+        Error::new(
+            guard.span(),
+            format!("`guard = {guard}` hides the argument `{guard}` from the body; choose another name, as in `guard = hold`"),
+        )
+    })
 }
 
 /// A key that would do: the function's name and its first argument.
@@ -100,7 +107,7 @@ fn suggestion(function: &Function) -> String {
 fn quote(
     function: &Function,
     body: &Body,
-    runtime: Option<&Path>,
+    args: &Args,
     call: &TokenStream,
     moved: &TokenStream,
 ) -> TokenStream {
@@ -109,7 +116,7 @@ fn quote(
         .boxed
         .as_ref()
         .map_or(&body.block, |boxed| &boxed.block);
-    let runtime = runtime.map_or_else(
+    let runtime = args.runtime.as_ref().map_or_else(
         || quote_spanned!(mixed=> ::lockruntime),
         ToTokens::to_token_stream,
     );
@@ -122,17 +129,50 @@ fn quote(
             return __lockruntime_never;
         }
     };
-    let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
+    let guard = args
+        .guard
+        .as_ref()
+        .map(|guard| guarded(guard, args.when.is_some()));
+    let boxed = quote_spanned! {mixed=>
+        __lockruntime_private::Box::pin(async move {
+            #edge
+            #moved
+            #guard
+            match () { () => #block }
+        })
+    };
+    let run = if let Some(or_else) = &args.or_else {
+        // The expression is evaluated before the arguments move, so a closure may take copies of them. What is no closure is
+        // judged by a trait of ours, which says what to write.
+        let at_expression = or_else.span().resolved_at(mixed);
+        let or_else = match or_else {
+            Expr::Closure(_) | Expr::Block(_) => or_else.to_token_stream(),
+            _ => quote_spanned! {at_expression=>
+                move |__lockruntime_error| __lockruntime_private::OrElse::<#output>::refuse(#or_else, __lockruntime_error)
+            },
+        };
+        quote_spanned! {at_expression=>
+            #[allow(clippy::implicit_return)]
+            __lockruntime_private::run_or::<#output, _, _>(#or_else, __lockruntime_call, #boxed).await
+        }
+    } else if function.returns_opaque_response() {
+        quote_spanned! {mixed=>
+            let __lockruntime_body = #boxed;
+            #[allow(clippy::implicit_return)]
+            __lockruntime_private::run_opaque(__lockruntime_call, __lockruntime_body).await
+        }
+    } else {
+        let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
+        quote_spanned! {mixed=>
+            let __lockruntime_body = #boxed;
+            #[allow(clippy::implicit_return)]
+            __lockruntime_private::run(__lockruntime_call, __lockruntime_body, #refused).await
+        }
+    };
     let content = quote_spanned! {mixed=>
         use #runtime::__private as __lockruntime_private;
         #call
-        let __lockruntime_body = __lockruntime_private::Box::pin(async move {
-            #edge
-            #moved
-            match () { () => #block }
-        });
-        #[allow(clippy::implicit_return)]
-        __lockruntime_private::run(__lockruntime_call, __lockruntime_body, #refused).await
+        #run
     };
     let statements = match &function.boxed {
         Some(boxed) => boxed.around(content),
@@ -162,6 +202,8 @@ fn call(args: &Args, key: &Key, parameters: &Parameters, name: &Ident) -> TokenS
             #template,
         );
     });
+    statements.extend(args.manager.as_ref().map(managed));
+    statements.extend(args.when.as_ref().map(conditional));
     for part in &key.parts {
         statements.extend(match part {
             Part::Text(text) => quote_spanned! {mixed=>
@@ -202,6 +244,35 @@ fn filled(value: &Value) -> TokenStream {
     let (quiet, name, borrowed) = (quiet(&value.root), &value.name, value.borrowed());
     quote_spanned! {mixed=>
         #quiet let __lockruntime_call = __lockruntime_private::KeyValue::fill(#borrowed, __lockruntime_call, #name);
+    }
+}
+
+/// The expression only lends its manager, so it may be a field.
+fn managed(expression: &Expr) -> TokenStream {
+    // one context with the expression, so that an error shows it whole
+    let lent = quote_spanned!(expression.span()=> &#expression);
+    quote_spanned! {expression.span().resolved_at(Span::mixed_site())=>
+        let __lockruntime_call = __lockruntime_private::AsManager::choose(#lent, __lockruntime_call);
+    }
+}
+
+fn conditional(expression: &Expr) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let at_expression = expression.span().resolved_at(mixed);
+    let when = quote_spanned!(at_expression=> let __lockruntime_when: __lockruntime_private::bool = #expression;);
+    quote_spanned! {mixed=>
+        #when
+        let __lockruntime_call = __lockruntime_private::Call::when(__lockruntime_call, __lockruntime_when);
+    }
+}
+
+/// The body's name for its hold, under `when` for the hold that it may have.
+fn guarded(guard: &Ident, conditional: bool) -> TokenStream {
+    let mixed = Span::mixed_site();
+    if conditional {
+        quote_spanned!(mixed=> let #guard = __lockruntime_private::hold_when(__lockruntime_when);)
+    } else {
+        quote_spanned!(mixed=> let #guard = __lockruntime_private::hold();)
     }
 }
 
@@ -322,7 +393,7 @@ mod tests {
     #[test]
     fn nothing_but_the_private_module_is_named() {
         let tokens = expanded(
-            "key = \"<a>:<b.c>\", lease = \"1s\", wait = w, mode = \"queue\", crate = rt",
+            "key = \"<a>:<b.c>\", lease = \"1s\", wait = w, mode = \"queue\", crate = rt, manager = m, when = c, guard = g, or_else = o",
             "async fn f(&self, a: A, P { b, .. }: P, _: W, w: D) -> R {}",
         );
         assert_eq!(tokens.matches("rt :: __private").count(), 1);
@@ -335,6 +406,7 @@ mod tests {
             let name = path.split([' ', '(', '<', ';', ')']).next().unwrap();
             let known = [
                 "__private",
+                "AsManager",
                 "Box",
                 "Call",
                 "Duration",
@@ -342,12 +414,16 @@ mod tests {
                 "KeyValue",
                 "Mode",
                 "None",
+                "OrElse",
                 "Queue",
                 "Some",
+                "bool",
+                "choose",
                 "concat",
                 "fill",
                 "from_lock_error",
                 "from_millis",
+                "hold_when",
                 "implicit_return",
                 "lease",
                 "mode",
@@ -356,12 +432,14 @@ mod tests {
                 "no_effect_underscore_binding",
                 "pattern_type_mismatch",
                 "pin",
-                "run",
+                "refuse",
+                "run_or",
                 "shadow_reuse",
                 "shadow_same",
                 "shadow_unrelated",
                 "text",
                 "wait",
+                "when",
             ];
             assert!(
                 known.contains(&name) || name.is_empty(),

@@ -1,10 +1,10 @@
 //! The function under the attribute: what may be locked, and what to write instead.
 
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote_spanned};
 use syn::parse::discouraged::Speculative;
 use syn::parse::{Parse, ParseStream};
-use syn::{Attribute, Error, Ident, ReturnType, Signature, Type, Visibility};
+use syn::{Attribute, Error, Ident, ReturnType, Signature, Type, TypeParamBound, Visibility};
 
 use crate::boxed::Boxed;
 use crate::parameter::mentions;
@@ -53,8 +53,8 @@ const BUILT_IN: [&str; 21] = [
 const TOOLS: [&str; 4] = ["clippy", "diagnostic", "rust_analyzer", "rustfmt"];
 
 impl Function {
-    /// An error for each reason why it can't be locked.
-    pub(crate) fn check(&self, errors: &mut Vec<Error>) {
+    /// An error for each reason why it can't be locked. `or_else`: the attribute says what a refusal returns.
+    pub(crate) fn check(&self, or_else: bool, errors: &mut Vec<Error>) {
         let name = &self.signature.ident;
         if let Some(constness) = self.signature.constness {
             errors.push(Error::new(
@@ -64,7 +64,7 @@ impl Function {
         } else if self.signature.asyncness.is_none() && self.boxed.is_none() {
             errors.push(not_async(&self.signature));
         } else {
-            errors.extend(no_room_for_a_refusal(&self.signature));
+            errors.extend(no_room_for_a_refusal(&self.signature, or_else));
         }
         if self.body.is_none() {
             errors.push(Error::new(
@@ -97,8 +97,26 @@ impl Function {
         match (&self.boxed, &self.signature.output) {
             (Some(boxed), _) => boxed.output.clone(),
             (None, ReturnType::Type(_, ty)) => ty.to_token_stream(),
-            (None, ReturnType::Default) => TokenStream::new(),
+            (None, ReturnType::Default) => quote_spanned!(self.signature.ident.span()=> ()),
         }
+    }
+
+    /// Whether what it returns is known as something that a web framework answers with, and as nothing else: then a refusal
+    /// can only be told by wrapping it into a `Result`, which both frameworks answer with as well.
+    pub(crate) fn returns_opaque_response(&self) -> bool {
+        let ReturnType::Type(_, ty) = &self.signature.output else {
+            return false;
+        };
+        let Type::ImplTrait(opaque) = &**ty else {
+            return false;
+        };
+        opaque.bounds.iter().any(|bound| {
+            let TypeParamBound::Trait(bound) = bound else {
+                return false;
+            };
+            let last = bound.path.segments.last().map(|last| &last.ident);
+            last.is_some_and(|last| last == "IntoResponse" || last == "Responder")
+        })
     }
 }
 
@@ -192,16 +210,17 @@ fn not_async(signature: &Signature) -> Error {
 }
 
 /// Return types of which the text alone says that they can't carry a refusal; the compiler judges the others by trait.
-fn no_room_for_a_refusal(signature: &Signature) -> Option<Error> {
+fn no_room_for_a_refusal(signature: &Signature, or_else: bool) -> Option<Error> {
     let name = &signature.ident;
-    let fix = "write `-> Result<(), E>` where `E: From<lockruntime::LockError>`";
+    let fix = "write `-> Result<(), E>` where `E: From<lockruntime::LockError>`, or say with `or_else` what to do then";
     match &signature.output {
+        ReturnType::Default if or_else => None,
         ReturnType::Default => Some(Error::new(
             name.span(),
             format!("`{name}` returns nothing, so it can't say that the lock was refused; {fix}"),
         )),
         ReturnType::Type(_, ty) => match &**ty {
-            Type::Tuple(unit) if unit.elems.is_empty() => Some(Error::new_spanned(
+            Type::Tuple(unit) if unit.elems.is_empty() && !or_else => Some(Error::new_spanned(
                 ty,
                 format!("`()` can't say that the lock was refused; {fix}"),
             )),
@@ -250,7 +269,7 @@ mod tests {
         let mut errors = Vec::new();
         let function = match syn::parse_str::<Function>(item) {
             Ok(function) => {
-                function.check(&mut errors);
+                function.check(false, &mut errors);
                 Some(function)
             }
             Err(error) => {
@@ -299,6 +318,29 @@ mod tests {
         };
         assert!(has("#[instrument]") && has("#[tracing::instrument(skip_all)]"));
         assert!(!has("/// docs") && !has("#[clippy::msrv = \"1\"]") && !has("#[allow(x)]"));
+    }
+
+    #[test]
+    fn opaque_responses_are_known_by_their_last_name() {
+        let opaque = |returns: &str| {
+            let function = read(&format!("async fn f() -> {returns} {{}}")).0;
+            function.unwrap().returns_opaque_response()
+        };
+        assert!(opaque("impl IntoResponse") && opaque("impl axum::response::IntoResponse + use<>"));
+        assert!(opaque("impl actix_web::Responder<Body = BoxBody>"));
+        assert!(!opaque("impl Display") && !opaque("Result<impl IntoResponse, E>"));
+        assert!(!opaque("Response") && !opaque("IntoResponse"));
+    }
+
+    #[test]
+    fn with_or_else_any_return_type_will_do() {
+        for returns in ["", "-> ()", "-> R"] {
+            let item = format!("async fn f() {returns} {{}}");
+            let function: Function = syn::parse_str(&item).unwrap();
+            let mut errors = Vec::new();
+            function.check(true, &mut errors);
+            assert!(errors.is_empty(), "{item}");
+        }
     }
 
     #[test]

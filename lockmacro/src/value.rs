@@ -1,6 +1,6 @@
 //! The values of the arguments: one function for each kind, which says what to write instead of a wrong one.
 
-use syn::{Error, Expr, ExprLit, Lit, LitStr, Path};
+use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path};
 
 use crate::duration::{self, Use};
 use crate::spelling::nearest;
@@ -109,6 +109,71 @@ pub(crate) fn mode(value: &Expr) -> Result<Mode, Error> {
     let message = match meant {
         Some(mode) => format!("the mode is a string: `mode = \"{mode}\"`"),
         None => format!("the mode is a string: {}", words::modes()),
+    };
+    Err(Error::new_spanned(value, message))
+}
+
+pub(crate) fn manager(value: Expr) -> Result<Expr, Error> {
+    expression(value, |_| false, &|quoted| match quoted {
+        Some(text) => format!("`manager` is an expression without quotes: `manager = {text}`"),
+        None => {
+            "`manager` is an expression that gives a `LockManager`, such as `manager = self.locks`"
+                .to_owned()
+        }
+    })
+}
+
+pub(crate) fn when(value: Expr) -> Result<Expr, Error> {
+    expression(
+        value,
+        |literal| matches!(literal, Lit::Bool(_)),
+        &|quoted| match quoted {
+            Some(text) => format!("`when` is an expression without quotes: `when = {text}`"),
+            None => "`when` is a bool expression that says whether to lock: `when = !dry_run`"
+                .to_owned(),
+        },
+    )
+}
+
+pub(crate) fn or_else(value: Expr) -> Result<Expr, Error> {
+    expression(value, |_| false, &|quoted| {
+        match quoted {
+        Some(text) => format!("`or_else` is an expression without quotes: `or_else = {text}`"),
+        None => "`or_else` is a path or a closure from `LockError` to what the function returns: `or_else = busy`".to_owned(),
+    }
+    })
+}
+
+/// Anything but a literal of which the text alone says that it has the wrong type.
+fn expression(
+    value: Expr,
+    fits: impl Fn(&Lit) -> bool,
+    message: &dyn Fn(Option<String>) -> String,
+) -> Result<Expr, Error> {
+    match &value {
+        Expr::Lit(literal) if !fits(&literal.lit) => {
+            let quoted = string(&value)
+                .map(LitStr::value)
+                .filter(|text| syn::parse_str::<Expr>(text).is_ok());
+            Err(Error::new_spanned(&value, message(quoted)))
+        }
+        _ => Ok(value),
+    }
+}
+
+pub(crate) fn guard(value: &Expr) -> Result<Ident, Error> {
+    if let Expr::Path(path) = value
+        && let Some(name) = path.path.get_ident()
+        && !["self", "Self", "super", "crate"]
+            .iter()
+            .any(|word| name == word)
+    {
+        return Ok(name.clone());
+    }
+    let quoted = string(value).map(LitStr::value);
+    let message = match quoted.filter(|text| syn::parse_str::<Ident>(text).is_ok()) {
+        Some(name) => format!("`guard` is a name without quotes: `guard = {name}`"),
+        None => "`guard` is a name that the body then has for its hold: `guard = hold`".to_owned(),
     };
     Err(Error::new_spanned(value, message))
 }

@@ -12,9 +12,11 @@ pub(crate) enum Word {
     Wrong(String),
 }
 
-const KNOWN: [&str; 5] = ["key", "lease", "mode", "wait", "crate"];
+const KNOWN: [&str; 9] = [
+    "key", "lease", "mode", "wait", "manager", "or_else", "when", "guard", "crate",
+];
 /// Decided and documented, for a later version.
-const LATER: [&str; 13] = [
+const LATER: [&str; 9] = [
     "max_hold",
     "min_hold",
     "watchdog",
@@ -24,16 +26,12 @@ const LATER: [&str; 13] = [
     "access",
     "max_waiters",
     "release",
-    "manager",
-    "or_else",
-    "when",
-    "guard",
 ];
 pub(crate) const MODES: [&str; 2] = ["queue", "reject"];
 const MODE_LATER: &str = "skip";
 
 /// Names that other libraries use, and ours.
-const OTHERS: [(&str, &[&str]); 4] = [
+const OTHERS: [(&str, &[&str]); 8] = [
     (
         "key",
         &[
@@ -70,7 +68,14 @@ const OTHERS: [(&str, &[&str]); 4] = [
             "wait_for",
         ],
     ),
-    ("mode", &["strategy", "policy", "kind", "on_busy"]),
+    ("mode", &["strategy", "policy", "kind"]),
+    ("manager", &["client", "locks", "backend", "connection"]),
+    (
+        "or_else",
+        &["on_busy", "on_error", "error", "fallback", "otherwise"],
+    ),
+    ("when", &["condition", "enabled", "predicate", "only_if"]),
+    ("guard", &["token", "hold_as", "binding"]),
 ];
 const OTHER_MODES: [(&str, &[&str]); 2] = [
     ("queue", &["wait", "block", "fifo", "mutex", "fair"]),
@@ -85,9 +90,7 @@ pub(crate) fn argument(word: &str) -> Word {
     if let Some(right) = KNOWN.into_iter().find(|known| *known == word) {
         Word::Right(right)
     } else if LATER.contains(&word) {
-        Word::Wrong(format!(
-            "`{word}` is not available yet; the lock takes {known}"
-        ))
+        Word::Wrong(format!("`{word}` is not available yet; leave it out"))
     } else if let Some(ours) = in_our_words(&OTHERS, word) {
         let example = example(ours);
         Word::Meant(
@@ -140,6 +143,10 @@ pub(crate) fn example(name: &str) -> &'static str {
         "lease" => "lease = \"30s\"",
         "wait" => "wait = \"5s\"",
         "mode" => "mode = \"queue\"",
+        "manager" => "manager = self.locks",
+        "or_else" => "or_else = busy",
+        "when" => "when = !dry_run",
+        "guard" => "guard = hold",
         _ => "crate = path::to::lockruntime",
     }
 }

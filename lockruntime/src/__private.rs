@@ -2,6 +2,7 @@
 
 pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
+pub use std::primitive::bool;
 pub use std::time::Duration;
 pub use std::{concat, module_path};
 
@@ -11,8 +12,12 @@ use std::pin::Pin;
 
 use futures_util::FutureExt;
 
+pub use crate::argument::{AsManager, OrElse};
+use crate::current;
 use crate::error::LockError;
+use crate::guard::Hold;
 use crate::key::Filling;
+use crate::manager::LockManager;
 use crate::options::Terms;
 pub use crate::options::{Mode, OnLost};
 pub use crate::refusal::{FromLockError, FromRefusal};
@@ -29,6 +34,10 @@ pub(crate) struct Said {
     pub(crate) key: CallKey,
     /// Those before it.
     pub(crate) before: Vec<CallKey>,
+    /// The `manager` argument.
+    pub(crate) manager: Option<LockManager>,
+    /// False when the `when` argument says not to lock.
+    pub(crate) locked: bool,
 }
 
 /// One key of a call.
@@ -56,6 +65,8 @@ impl Call {
             terms: Terms::default(),
             key: CallKey::new(template),
             before: Vec::new(),
+            manager: None,
+            locked: true,
         }))
     }
 
@@ -64,6 +75,13 @@ impl Call {
     pub fn and(mut self, template: &'static str) -> Self {
         let done = std::mem::replace(&mut self.0.key, CallKey::new(template));
         self.0.before.push(done);
+        self
+    }
+
+    /// The `when` argument. Comes before the key's parts: a call that doesn't lock has no key.
+    #[must_use]
+    pub fn when(mut self, when: bool) -> Self {
+        self.0.locked = when;
         self
     }
 
@@ -77,7 +95,9 @@ impl Call {
     /// The value of a placeholder; `name` is the placeholder as written.
     #[must_use]
     pub fn value(mut self, name: &str, value: &dyn Display) -> Self {
-        self.0.key.filling.value(name, value);
+        if self.0.locked {
+            self.0.key.filling.value(name, value);
+        }
         self
     }
 
@@ -174,7 +194,39 @@ pub fn run<R, F: Future<Output = R>>(
     refused: fn(LockError) -> R,
 ) -> impl Future<Output = R> {
     // no async block: its future would hold the arguments a second time
-    crate::manager::run_call(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
+    run_opaque(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
+}
+
+/// Like [`run`] with the closure of the `or_else` argument. A bound that the compiler knows, so that it infers the closure's.
+pub fn run_or<R, F: Future<Output = R>, O: FnOnce(LockError) -> R>(
+    or_else: O,
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = R> {
+    run_opaque(call, body).map(move |outcome| outcome.unwrap_or_else(or_else))
+}
+
+/// Like [`run`] for a function that returns `impl IntoResponse` or `impl Responder`: such a type can't be made from a refusal,
+/// but a `Result` of it is one as well.
+pub fn run_opaque<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = Result<R, LockError>> {
+    // Boxed, for what the call needs itself: the annotated function's future then is no larger than the plain one's, whatever
+    // a later version needs. It is the box of the concrete future, never `dyn`, so that `Send` is inferred.
+    Box::pin(crate::manager::run_call(call, body))
+}
+
+/// The hold of the running body, for the `guard` argument.
+#[must_use]
+pub fn hold() -> Hold {
+    current::current().expect("a body runs under its lock")
+}
+
+/// The same where the `when` argument decides whether there is one.
+#[must_use]
+pub fn hold_when(when: bool) -> Option<Hold> {
+    when.then(hold)
 }
 
 /// The same with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where

@@ -61,6 +61,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
+mod argument;
 pub mod backend;
 mod clock;
 mod current;
@@ -90,6 +91,7 @@ pub mod __fuzzing;
 pub mod __private;
 
 pub use __private::KeyValue;
+pub use argument::{AsManager, OrElse};
 pub use current::{InstallError, current};
 pub use error::{BackendError, BackendErrorKind, ConfigError, LockError, LossReason};
 pub use guard::{Hold, LockGuard};

@@ -8,7 +8,7 @@ use crate::error::LockError;
 #[diagnostic::on_unimplemented(
     message = "a locked function must be able to say that the lock was refused, and `{Self}` can't",
     label = "no room for a `LockError`",
-    note = "return `Result<T, E>` where `E: From<lockruntime::LockError>`"
+    note = "return `Result<T, E>` where `E: From<lockruntime::LockError>`, or say with `or_else` what to return then"
 )]
 pub trait FromLockError {
     /// The refusal as a return value.

@@ -4,8 +4,12 @@
 mod attribute;
 mod drop_order;
 mod exclusion;
+mod guard;
+mod manager;
+mod or_else;
 mod outcomes;
 mod reentry;
 mod send;
 mod sizes;
 mod support;
+mod when;

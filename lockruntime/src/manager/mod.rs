@@ -227,6 +227,7 @@ impl LockManager {
             terms,
             key,
             before,
+            ..
         } = *call.0;
         let finish = |key: CallKey| {
             let template = key.template;

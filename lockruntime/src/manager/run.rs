@@ -15,7 +15,7 @@ use crate::{clock, current};
 /// What a body returned, and what is still to be given back.
 pub(crate) type Ran<T> = (T, Option<LockGuard>);
 
-/// Runs the body of an annotated function under its lock.
+/// Runs the body of an annotated function under its lock, or without one if its call says so.
 pub(crate) async fn run_call<F: Future>(
     call: Call,
     body: Pin<Box<F>>,
@@ -36,10 +36,13 @@ pub(crate) async fn run_call_in_background<F: Future>(
 }
 
 async fn run_unreleased<F: Future>(
-    call: Call,
+    mut call: Call,
     body: Pin<Box<F>>,
 ) -> Result<Ran<F::Output>, LockError> {
-    let Some(manager) = current::manager() else {
+    if !call.0.locked {
+        return Ok((body.await, None));
+    }
+    let Some(manager) = call.0.manager.take().or_else(current::manager) else {
         return Err(LockError::NotConfigured {
             template: call.0.key.template.to_owned(),
             mode: call.0.terms.mode,

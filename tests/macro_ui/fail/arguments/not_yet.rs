@@ -50,26 +50,6 @@ async fn release(id: u64) -> Answer {
     Ok(())
 }
 
-#[distributed_lock(key = "a", manager = locks)]
-async fn manager(id: u64) -> Answer {
-    Ok(())
-}
-
-#[distributed_lock(key = "a", or_else = refuse)]
-async fn or_else(id: u64) -> Answer {
-    Ok(())
-}
-
-#[distributed_lock(key = "a", when = true)]
-async fn when(id: u64) -> Answer {
-    Ok(())
-}
-
-#[distributed_lock(key = "a", guard = hold)]
-async fn guard(id: u64) -> Answer {
-    Ok(())
-}
-
 #[distributed_lock(key = "a", mode = "skip")]
 async fn skip(id: u64) -> Answer {
     Ok(())
@@ -90,10 +70,6 @@ fn main() {
     drop(access(1));
     drop(max_waiters(1));
     drop(release(1));
-    drop(manager(1));
-    drop(or_else(1));
-    drop(when(1));
-    drop(guard(1));
     drop(skip(1));
     drop(keys(1));
 }
