@@ -42,6 +42,16 @@ pub(crate) async fn scope<F: Future>(manager: LockManager, future: F) -> F::Outp
     MANAGER.scope(manager, future).await
 }
 
+/// A future that has a name, for services; `make` is called inside of the scope, too.
+#[cfg(any(feature = "actix", feature = "axum"))]
+pub(crate) fn scoped<F: Future>(
+    manager: &LockManager,
+    make: impl FnOnce() -> F,
+) -> tokio::task::futures::TaskLocalFuture<LockManager, F> {
+    let future = MANAGER.sync_scope(manager.clone(), make);
+    MANAGER.scope(manager.clone(), future)
+}
+
 /// The lock that the running body holds, the innermost where calls are nested; `None` outside of one, and in a task that the
 /// body spawned.
 ///

@@ -48,8 +48,8 @@
 //! | `macros` | yes | the attribute |
 //! | `redis` | yes | `redis://` and `redis+unix://` |
 //! | `tls` | | `rediss://`, by rustls |
-//! | `axum` | | refusals as axum responses |
-//! | `actix` | | refusals as actix-web responses |
+//! | `axum` | | refusals as axum responses, and a layer that gives handlers their manager |
+//! | `actix` | | refusals as actix-web responses, and a middleware that gives handlers their manager |
 //! | `serde` | | a [`FencingToken`] in JSON and other formats |
 //! | `tracing` | | a lost lock as a warning, outages at debug |
 //!

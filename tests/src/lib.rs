@@ -6,6 +6,7 @@
 //! | [`fault`] | a proxy between client and server: delay, cut, black-hole, lose one reply |
 //! | [`process`] | other processes that take locks |
 //! | [`register`] | the witness: a server that no test disturbs, where bodies write down that they entered and left |
+//! | [`rival`] | one form of annotated function, and somebody else who tries to enter |
 //! | [`history`], [`check`] | what happened, and whether it was allowed to |
 //! | [`chaos`] | long runs under a seeded schedule of faults: their plan, their history, its judge |
 //! | [`tidy`], [`logs`] | what every test looks at in the end: nothing left behind, no panic, no warning |
@@ -23,6 +24,7 @@ pub mod logs;
 pub mod memory;
 pub mod process;
 pub mod register;
+pub mod rival;
 pub mod server;
 pub mod tidy;
 pub mod timing;

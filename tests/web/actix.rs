@@ -2,9 +2,10 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use actix_web::dev::Service;
+use actix_web::middleware::Condition;
 use actix_web::{App, HttpServer};
 use lockruntime::LockManager;
+use lockruntime::web::WithManager;
 use tests::timing;
 
 use crate::actix_app::app;
@@ -17,19 +18,11 @@ use crate::site::{Ground, Site};
 async fn serve_with(locks: Option<LockManager>, half_closed: bool) -> (SocketAddr, Visits) {
     let (bank, visits) = bank::open();
     let server = HttpServer::new(move || {
-        let locks = locks.clone();
+        // the middleware is made either way
+        let with_manager = WithManager::new(locks.clone().unwrap_or_else(LockManager::memory));
         App::new()
             .configure(app(bank.clone()))
-            .wrap_fn(move |request, service| {
-                let locks = locks.clone();
-                let call = service.call(request);
-                async move {
-                    match locks {
-                        Some(locks) => locks.scope(call).await,
-                        None => call.await,
-                    }
-                }
-            })
+            .wrap(Condition::new(locks.is_some(), with_manager))
     });
     let server = server
         .h1_allow_half_closed(half_closed)

@@ -2,9 +2,8 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use ::axum::extract::Request;
-use ::axum::middleware::{Next, from_fn};
 use lockruntime::LockManager;
+use lockruntime::web::WithManager;
 use tokio::net::TcpListener;
 
 use crate::axum_app::app;
@@ -17,10 +16,7 @@ async fn serve(locks: Option<LockManager>) -> (SocketAddr, Visits) {
     let (bank, visits) = bank::open();
     let mut router = app(bank);
     if let Some(locks) = locks {
-        router = router.layer(from_fn(move |request: Request, next: Next| {
-            let locks = locks.clone();
-            async move { locks.scope(next.run(request)).await }
-        }));
+        router = router.layer(WithManager::new(locks));
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
         .await

@@ -17,5 +17,8 @@ mod axum;
 mod bank;
 mod cases;
 mod client;
+mod forms;
+mod forms_actix;
+mod forms_axum;
 mod shutdown;
 mod site;

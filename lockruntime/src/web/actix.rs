@@ -2,11 +2,16 @@
 //!
 //! `actix_web::Result<T>` needs nothing here: `actix_web::Error` is made from every `ResponseError`.
 
+use std::future::{Ready, ready};
+use std::task::{Context, Poll};
+
+use actix_web::dev::{Service, Transform};
 use actix_web::http::{StatusCode, header};
+use actix_web::web::Data;
 use actix_web::{HttpResponse, ResponseError};
 
-use super::{PROBLEM_JSON, Refusal};
-use crate::__private::FromLockError;
+use super::{PROBLEM_JSON, Refusal, Scoped, ScopedService, WithManager};
+use crate::__private::{AsManager, Call, FromLockError};
 use crate::error::LockError;
 use crate::token::FencingToken;
 
@@ -50,6 +55,40 @@ impl From<LockError> for HttpResponse {
 impl FromLockError for HttpResponse {
     fn from_lock_error(error: LockError) -> Self {
         error.into()
+    }
+}
+
+impl<S: Service<R>, R> Transform<S, R> for WithManager {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Transform = ScopedService<S>;
+    type InitError = ();
+    type Future = Ready<Result<Self::Transform, Self::InitError>>;
+
+    fn new_transform(&self, service: S) -> Self::Future {
+        ready(Ok(self.around(service)))
+    }
+}
+
+impl<S: Service<R>, R> Service<R> for ScopedService<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Scoped<S::Future>;
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&self, request: R) -> Self::Future {
+        Scoped::new(&self.locks, || self.inner.call(request))
+    }
+}
+
+/// `manager = locks`, where `locks` is the application's data.
+#[diagnostic::do_not_recommend]
+impl<M: AsManager + ?Sized> AsManager for Data<M> {
+    fn choose(&self, call: Call) -> Call {
+        self.get_ref().choose(call)
     }
 }
 

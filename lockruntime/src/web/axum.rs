@@ -1,12 +1,15 @@
 //! axum: a refusal as a response, and handlers that return one.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
+use tower_layer::Layer;
+use tower_service::Service;
 
-use super::{PROBLEM_JSON, Refusal};
+use super::{PROBLEM_JSON, Refusal, Scoped, ScopedService, WithManager};
 use crate::__private::FromLockError;
 use crate::error::LockError;
 use crate::token::FencingToken;
@@ -82,10 +85,33 @@ impl FromLockError for (StatusCode, String) {
     }
 }
 
+impl<S> Layer<S> for WithManager {
+    type Service = ScopedService<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        self.around(inner)
+    }
+}
+
+impl<S: Service<R>, R> Service<R> for ScopedService<S> {
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = Scoped<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: R) -> Self::Future {
+        let Self { inner, locks } = self;
+        Scoped::new(locks, || inner.call(request))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
-    use std::task::{Context, Poll, Waker};
+    use std::task::Waker;
     use std::time::Duration;
 
     use http_body::Body as _;

@@ -5,9 +5,13 @@
 //!
 //! | Handler returns | axum | actix-web |
 //! |---|---|---|
-//! | `Result<T, LockError>` | yes | yes |
+//! | `Result<T, LockError>`, `T` an `impl Trait` included | yes | yes |
 //! | `Result<T, E>`, `E: From<LockError>` | yes; `StatusCode`, `(StatusCode, String)`, `Response` and `ErrorResponse` are such | yes; `actix_web::Error` is one |
 //! | a response | `Response`, `StatusCode`, `(StatusCode, String)` | `HttpResponse` |
+//! | `impl` of the framework's trait | `impl IntoResponse` | `impl Responder` |
+//! | anything else | with `or_else` | with `or_else` |
+//!
+//! [`WithManager`] gives the handlers of an application their manager; without it they find the process's default.
 //!
 //! | Refusal | Status | The body |
 //! |---|---|---|
@@ -33,6 +37,9 @@
 mod actix;
 #[cfg(feature = "axum")]
 mod axum;
+mod scope;
+
+pub use scope::{Scoped, ScopedService, WithManager};
 
 use std::time::Duration;
 
