@@ -2,8 +2,8 @@
 //!
 //! Everything around the block stays; the block's content is what runs under the lock.
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote_spanned};
 use syn::{GenericArgument, Path, PathArguments, ReturnType, Signature, Type, TypeParamBound};
 
 /// The parts of such a function.
@@ -58,6 +58,44 @@ impl Boxed {
         let mut statements = self.before.clone();
         statements.extend([TokenTree::Group(regrouped(&self.call, inside))]);
         statements
+    }
+}
+
+/// `#[async_trait]` binds every argument anew, `let id = id;`. Where only the attribute uses `id`, nobody must call that binding
+/// unused: this adds a use after it.
+pub(crate) fn with_uses(block: &Group, used: &dyn Fn(&Ident) -> bool) -> Group {
+    let mut tokens = TokenStream::new();
+    let mut statement: Vec<TokenTree> = Vec::new();
+    for token in block.stream() {
+        let ends = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ';');
+        statement.push(token);
+        if ends {
+            let name = bound_anew(&statement).filter(|name| used(name)).cloned();
+            tokens.extend(statement.drain(..));
+            if let Some(name) = name {
+                quote_spanned!(Span::mixed_site()=> let _ = &#name;).to_tokens(&mut tokens);
+            }
+        }
+    }
+    tokens.extend(statement);
+    regrouped(block, tokens)
+}
+
+/// The name of `let id = id;` or `let mut id = id;`.
+fn bound_anew(statement: &[TokenTree]) -> Option<&Ident> {
+    let (first, rest) = statement.split_first()?;
+    let rest = match rest {
+        [word, rest @ ..] if is(word, "mut") => rest,
+        rest => rest,
+    };
+    match rest {
+        [
+            TokenTree::Ident(name),
+            TokenTree::Punct(equals),
+            TokenTree::Ident(same),
+            _,
+        ] if is(first, "let") && equals.as_char() == '=' && name == same => Some(name),
+        _ => None,
     }
 }
 
@@ -141,6 +179,17 @@ mod tests {
             "let a = 1 ; Box :: pin (async move { b })"
         );
         assert!(read(SIGNATURE, "::std::boxed::Box::pin(async { a })").is_some());
+    }
+
+    #[test]
+    fn bindings_that_only_the_attribute_uses_are_used() {
+        let block =
+            "{ let __self = self ; let mut id = id ; let name = name ; let other = id ; id }";
+        let block: Group = syn::parse_str(block).unwrap();
+        assert_eq!(
+            with_uses(&block, &|name| name == "id").to_string(),
+            "{ let __self = self ; let mut id = id ; let _ = & id ; let name = name ; let other = id ; id }"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 use syn::{Error, Expr, FnArg, Pat};
 
 use crate::args::Args;
-use crate::boxed::regrouped;
+use crate::boxed::{regrouped, with_uses};
 use crate::key::{Key, Part, Value};
 use crate::output::erased;
 use crate::parameter::{Parameters, mentions, quiet};
@@ -57,7 +57,7 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
     let computed: TokenStream = args.computed().map(ToTokens::to_token_stream).collect();
     let in_expression = |name: &Ident| mentions(computed.clone(), &|word| word == name);
     let macros_below = function.has_macros_below();
-    let parameters = match function.boxed {
+    let parameters = match &function.boxed {
         Some(_) => Parameters::read(&function.signature),
         None => Parameters::take(&mut function.signature, |names| {
             !names.is_empty() && (macros_below || names.iter().any(in_expression))
@@ -65,8 +65,11 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
     };
     errors.extend(hiding(args.guard.as_ref(), &parameters));
     let key = Key::new(literal, &parameters.bound, errors)?;
-    let moved = parameters
-        .moved(|name| in_expression(name) || key.values().any(|value| value.root == *name));
+    let used = |name: &Ident| in_expression(name) || key.values().any(|value| value.root == *name);
+    let moved = parameters.moved(used);
+    if let Some(boxed) = &mut function.boxed {
+        boxed.block = with_uses(&boxed.block, &used);
+    }
     let call = call(&args, &key, &parameters, &function.signature.ident);
     let body = function.body.take()?;
     Some(quote(&function, &body, &args, &call, &moved))

@@ -173,7 +173,8 @@ impl Parameter {
                 let at_pattern = pattern.span().resolved_at(mixed);
                 let inside = quote_spanned!(at_pattern=> let #pattern = #hidden;);
                 let again = again();
-                quote_spanned!(mixed=> #(#attributes)* let #hidden = #hidden; #again #(#attributes)* #inside)
+                let mutability = pattern::borrows_mutably(pattern).then(|| quote_spanned!(mixed=> mut));
+                quote_spanned!(mixed=> #(#attributes)* let #mutability #hidden = #hidden; #again #(#attributes)* #inside)
             }
         }
     }
@@ -264,6 +265,15 @@ mod tests {
         assert_eq!(
             moved,
             "let id = id ; let Path (id) = id ; let __lockruntime_arg1 = __lockruntime_arg1 ;"
+        );
+    }
+
+    #[test]
+    fn what_a_pattern_borrows_mutably_is_mutable() {
+        let (_, moved) = expanded("fn f(ref mut a: u8, (ref b, _): (u8, u8))", false);
+        assert_eq!(
+            moved,
+            "let mut a = a ; let ref mut a = a ; let b = b ; let (ref b , _) = b ;"
         );
     }
 

@@ -23,6 +23,15 @@ pub(crate) fn names(pattern: &Pat) -> Vec<Ident> {
     names
 }
 
+/// Whether it has a `ref mut`: what it is matched against must be mutable then.
+pub(crate) fn borrows_mutably(pattern: &Pat) -> bool {
+    let mut found = false;
+    for_each_binding(&mut pattern.clone(), &mut |binding| {
+        found |= binding.by_ref.is_some() && binding.mutability.is_some();
+    });
+    found
+}
+
 /// The same pattern, to be matched against a reference, binding nothing but `name`: it borrows what the pattern would take.
 pub(crate) fn borrowing(pattern: &Pat, name: &Ident) -> Pat {
     let mut pattern = pattern.clone();

@@ -62,7 +62,7 @@ impl Function {
                 format!("a const function can't wait for a lock; write `async fn {name}`"),
             ));
         } else if self.signature.asyncness.is_none() && self.boxed.is_none() {
-            errors.push(not_async(&self.signature));
+            errors.push(not_async(&self.signature, self.body.as_ref()));
         } else {
             errors.extend(no_room_for_a_refusal(&self.signature, or_else));
         }
@@ -188,8 +188,15 @@ impl Body {
     }
 }
 
-fn not_async(signature: &Signature) -> Error {
+fn not_async(signature: &Signature, body: Option<&Body>) -> Error {
     let name = &signature.ident;
+    // what `#[tokio::main]` and its like leave behind
+    if body.is_some_and(|body| mentions(body.block.stream(), &|word| word == "block_on")) {
+        return Error::new(
+            signature.fn_token.span,
+            "an attribute above this one (`#[tokio::main]`, `#[tokio::test]` and the like) took the `async` away; put the lock above it",
+        );
+    }
     if let ReturnType::Type(_, ty) = &signature.output
         && mentions(ty.to_token_stream(), &|word| {
             ["Future", "BoxFuture", "LocalBoxFuture", "IntoFuture"]
@@ -347,6 +354,10 @@ mod tests {
     fn each_refusal_is_one_sentence() {
         for (item, part) in [
             ("fn f() -> R {}", "write `async fn f`"),
+            (
+                "fn f() -> R { Runtime::new().block_on(async { g() }) }",
+                "put the lock above it",
+            ),
             ("const fn f() -> R {}", "a const function can't wait"),
             (
                 "fn f() -> impl Future<Output = R> {}",

@@ -171,7 +171,7 @@ impl Call {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be part of a lock's key: it has no `Display`",
     label = "a placeholder of this key is a `{Self}`",
-    note = "name one of its fields, as in `<req.id>`, or write `impl std::fmt::Display for {Self}`"
+    note = "name one of its fields, as in `<req.id>`, or implement `std::fmt::Display` for it; what an `Option` holds is taken out before the call"
 )]
 pub trait KeyValue {
     #[doc(hidden)]

@@ -26,7 +26,7 @@ impl<T, E: FromRefusal> FromLockError for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "a locked function must be able to say that the lock was refused, and its error type `{Self}` can't",
     label = "`{Self}` has no `From<LockError>`",
-    note = "write `impl From<lockruntime::LockError> for {Self}`"
+    note = "write `impl From<lockruntime::LockError> for {Self}` if that type is yours, else return an error type of your own, or say with `or_else` what to return then"
 )]
 pub trait FromRefusal {
     /// The refusal as an error of the function.

@@ -1,7 +1,7 @@
 //! Temporaries, locals and every argument are dropped as in the plain function, and all of them before the release.
 
 use std::cell::RefCell;
-use std::future::pending;
+use std::future::{Future, pending};
 use std::rc::Rc;
 
 use lockruntime::{Hold, LockError, distributed_lock};

@@ -1,5 +1,7 @@
 //! A memory manager and a runtime for one test.
 
+use std::future::Future;
+
 use lockruntime::LockManager;
 
 /// Runs a test on one thread, under a manager of its own.

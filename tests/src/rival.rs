@@ -50,7 +50,7 @@ impl Rival {
         CASE.scope(self, future).await
     }
 
-    fn here() -> Self {
+    fn of_this_task() -> Self {
         let case = CASE.try_with(Self::clone).ok();
         case.or_else(|| PROCESS.get().cloned())
             .expect("called inside of a case, or after of_the_process")
@@ -93,13 +93,29 @@ pub fn of_the_process() -> &'static Rival {
     })
 }
 
+/// The rival of the case that runs here.
+///
+/// # Panics
+///
+/// Outside of a case, before [`of_the_process`] was called.
+#[must_use]
+pub fn here() -> Rival {
+    Rival::of_this_task()
+}
+
+/// The manager of the case that runs here.
+#[must_use]
+pub fn locks() -> LockManager {
+    here().locks
+}
+
 /// To be called in a body: panics unless the body holds `key`.
 #[track_caller]
 pub fn refused(key: &str) -> impl Future<Output = ()> + Send + use<> {
     let caller = Location::caller();
     let key = key.to_owned();
     async move {
-        let rival = Rival::here();
+        let rival = here();
         let entered = rival.locks.lock(&key).try_acquire().await;
         let error = match entered {
             Ok(_guard) => panic!("a rival entered {key:?} at {caller}"),

@@ -1,4 +1,5 @@
 //! All mistakes are told at once, each where it is.
+//! Mistakes: 6.
 #![allow(unused_variables)]
 
 use lockruntime::{LockError, distributed_lock};

@@ -1,4 +1,5 @@
 //! A placeholder names an argument; else the error names what there is.
+//! Mistakes: 8.
 #![allow(unused_variables)]
 
 use lockruntime::{LockError, distributed_lock};

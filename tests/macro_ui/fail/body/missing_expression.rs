@@ -1,0 +1,16 @@
+//! A body that doesn't parse is the compiler's to tell.
+#![allow(unused_variables)]
+
+use lockruntime::{LockError, distributed_lock};
+
+type Answer<T = ()> = Result<T, LockError>;
+
+#[distributed_lock(key = "a:<id>")]
+async fn pay(id: u64) -> Answer {
+    let receipt = ;
+    Ok(())
+}
+
+fn main() {
+    drop(pay(1));
+}
