@@ -12,11 +12,21 @@ use crate::words::{self, Word};
 /// What the attribute says.
 #[derive(Default)]
 pub(crate) struct Args {
-    /// `None` is an error, told already unless the argument is missing altogether.
-    pub(crate) key: Option<LitStr>,
+    /// None at all is an error, told already unless the argument is missing altogether.
+    pub(crate) keys: Vec<LitStr>,
     pub(crate) lease: Option<Length>,
     pub(crate) mode: Mode,
     pub(crate) wait: Option<Length>,
+    pub(crate) max_hold: Option<Length>,
+    pub(crate) min_hold: Option<Length>,
+    /// An expression of type `u32`.
+    pub(crate) max_waiters: Option<Expr>,
+    pub(crate) watchdog: Option<bool>,
+    pub(crate) reentrant: Option<bool>,
+    /// The body goes on when its lock is lost.
+    pub(crate) goes_on: bool,
+    /// The release is handed over instead of awaited.
+    pub(crate) in_background: bool,
     pub(crate) manager: Option<Expr>,
     pub(crate) when: Option<Expr>,
     /// What to return instead when the lock isn't to be had.
@@ -55,13 +65,23 @@ impl Args {
 
     /// The expressions that the call evaluates.
     pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
-        let lengths = [&self.lease, &self.wait].into_iter().flatten();
+        let lengths = self.lengths().into_iter().filter_map(|(_, length)| length);
         let computed = lengths.filter_map(|length| match length {
             Length::Computed(expression) => Some(&**expression),
             Length::Millis(_) => None,
         });
-        let others = [&self.manager, &self.when, &self.or_else];
+        let others = [&self.manager, &self.when, &self.or_else, &self.max_waiters];
         computed.chain(others.into_iter().flatten())
+    }
+
+    /// The durations by their argument's name.
+    pub(crate) fn lengths(&self) -> [(&'static str, Option<&Length>); 4] {
+        [
+            ("lease", self.lease.as_ref()),
+            ("wait", self.wait.as_ref()),
+            ("max_hold", self.max_hold.as_ref()),
+            ("min_hold", self.min_hold.as_ref()),
+        ]
     }
 
     fn argument(&mut self, input: ParseStream<'_>) -> Result<(), Error> {
@@ -85,9 +105,16 @@ impl Args {
         })?;
         let value = value::without_group(value);
         match known {
-            "key" => self.key = Some(value::key(&value)?),
+            "key" => self.keys = value::keys(&value)?,
             "lease" => self.lease = Some(value::length(value, Use::Lease)?),
             "wait" => self.wait = Some(value::length(value, Use::Wait)?),
+            "max_hold" => self.max_hold = Some(value::length(value, Use::MaxHold)?),
+            "min_hold" => self.min_hold = Some(value::length(value, Use::MinHold)?),
+            "max_waiters" => self.max_waiters = Some(value::max_waiters(value)?),
+            "watchdog" => self.watchdog = Some(value::switch(known, &value)?),
+            "reentrant" => self.reentrant = Some(value::switch(known, &value)?),
+            "on_lost" => self.goes_on = value::on_lost(&value)?,
+            "release" => self.in_background = value::release(&value)?,
             "mode" => self.mode = value::mode(&value)?,
             "manager" => self.manager = Some(value::manager(value)?),
             "when" => self.when = Some(value::when(value)?),
@@ -127,15 +154,32 @@ impl Args {
         Err(Error::new(name.span(), message))
     }
 
+    fn span(&self, name: &str) -> Option<Span> {
+        let given = self.given.iter().find(|(given, _)| *given == name);
+        given.map(|(_, span)| *span)
+    }
+
+    /// What doesn't go together.
     fn check(&self, errors: &mut Vec<Error>) {
-        if self.mode == Mode::Reject
-            && let Some((_, span)) = self.given.iter().find(|(name, _)| *name == "wait")
+        if self.mode == Mode::Reject {
+            for (name, why) in [
+                ("wait", "a rejected call never waits"),
+                ("max_waiters", "rejected calls never queue"),
+            ] {
+                errors.extend(self.span(name).map(|span| {
+                    let message = format!(
+                        "`{name}` and `mode = \"reject\"` exclude each other: {why}; remove `{name}`, or write `mode = \"queue\"`"
+                    );
+                    Error::new(span, message)
+                }));
+            }
+        }
+        if let (Some(Length::Millis(most)), Some(Length::Millis(least)), Some(span)) =
+            (&self.max_hold, &self.min_hold, self.span("min_hold"))
+            && least > most
         {
-            errors.push(Error::new(
-                *span,
-                "`wait` and `mode = \"reject\"` exclude each other: a rejected call never waits; remove `wait`, or write \
-                 `mode = \"queue\"`",
-            ));
+            let message = "`min_hold` is longer than `max_hold`, so no body could run as long as the lock is kept; make it shorter";
+            errors.push(Error::new(span, message));
         }
     }
 }
@@ -180,13 +224,16 @@ mod tests {
     fn everything_can_be_said() {
         let (args, errors) = read(
             "key = \"a:<id>\", lease = \"30s\", mode = \"queue\", wait = limit::<A, B>(x), crate = ::rt, manager = &self.locks, \
-             when = !dry, or_else = |error| Answer::from(error), guard = hold,",
+             when = !dry, or_else = |error| Answer::from(error), guard = hold, max_hold = \"5m\", min_hold = least, max_waiters = 3, \
+             watchdog = false, on_lost = \"continue\", reentrant = false, release = \"background\",",
         );
         assert_eq!(errors, [""; 0]);
-        assert_eq!(args.computed().count(), 4);
-        assert_eq!(args.key.unwrap().value(), "a:<id>");
+        assert_eq!(args.computed().count(), 6);
+        assert_eq!(args.keys[0].value(), "a:<id>");
         assert!(matches!(args.lease, Some(Length::Millis(30_000))));
         assert!(matches!(args.wait, Some(Length::Computed(_))));
+        assert_eq!((args.watchdog, args.reentrant), (Some(false), Some(false)));
+        assert!(args.goes_on && args.in_background && args.max_hold.is_some());
         assert_eq!(args.guard.unwrap(), "hold");
         assert_eq!(args.runtime.unwrap().to_token_stream().to_string(), ":: rt");
     }
@@ -195,7 +242,10 @@ mod tests {
     fn nothing_is_read_as_nothing() {
         let (args, errors) = read("");
         assert!(
-            errors.is_empty() && args.key.is_none() && !args.has("key") && args.mode == Mode::Queue
+            errors.is_empty()
+                && args.keys.is_empty()
+                && !args.has("key")
+                && args.mode == Mode::Queue
         );
     }
 
@@ -209,7 +259,8 @@ mod tests {
             ("resource = \"a\"", "called `key`"),
             (
                 "colour = 3",
-                "the lock takes `key`, `lease`, `mode`, `wait`, `manager`, `or_else`, `when`, `guard` and `crate`",
+                "the lock takes `key`, `lease`, `mode`, `wait`, `max_hold`, `min_hold`, `max_waiters`, `watchdog`, `on_lost`, \
+                 `reentrant`, `release`, `manager`, `or_else`, `when`, `guard` and `crate`",
             ),
             ("permits = 3", "`permits` is not available yet"),
             ("guards = hold", "did you mean `guard`?"),
@@ -243,10 +294,31 @@ mod tests {
             ("crate = 3", "`crate = path::to::lockruntime`"),
             ("key = 3", "`key = \"boleto:<id>\"`"),
             ("key = b\"x\"", "the key is a string"),
+            ("key = []", "the list of keys is empty"),
+            ("key = [\"a\", \"b\", \"a\"]", "\"a\" is in the list twice"),
+            ("key = [\"a\", 3]", "the key is a string"),
+            ("key = [\"a\", KEY]", "`LockManager::lock`"),
+            ("max_hold = 5", "`max_hold = \"5s\"`"),
+            ("min_hold = \"0s\"", "leave `min_hold` out"),
             (
-                "key = [\"a\", \"b\"]",
-                "a list of keys is not available yet",
+                "min_hold = \"2s\", max_hold = \"1s\"",
+                "longer than `max_hold`",
             ),
+            ("max_waiters = \"3\"", "`max_waiters = 100`"),
+            ("max_waiters = -1", "`max_waiters = 100`"),
+            (
+                "max_waiters = 3, mode = \"reject\"",
+                "rejected calls never queue",
+            ),
+            ("watchdog = \"off\"", "`watchdog = false`"),
+            ("watchdog = renews", "`watchdog = false`"),
+            ("reentrant = 0", "`reentrant = false`"),
+            ("on_lost = \"cancell\"", "did you mean \"cancel\"?"),
+            ("on_lost = \"stop\"", "`on_lost = \"continue\"`"),
+            ("on_lost = true", "`on_lost = \"continue\"`"),
+            ("release = \"await\"", "`release = \"background\"`"),
+            ("release = false", "`release = \"background\"`"),
+            ("renew = false", "called `watchdog`"),
             ("key = format!(\"a:{id}\")", "`LockManager::lock`"),
             ("key = KEY", "`LockManager::lock`"),
             ("key", "`key` needs a value"),

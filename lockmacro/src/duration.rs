@@ -5,6 +5,8 @@
 pub(crate) enum Use {
     Lease,
     Wait,
+    MaxHold,
+    MinHold,
 }
 
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
@@ -13,6 +15,8 @@ const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3
 const SHORTEST_LEASE: u64 = 100;
 const LONGEST_LEASE: u64 = 24 * 3_600_000;
 const LONGEST_WAIT: u64 = 365 * 24 * 3_600_000;
+/// A cap may be as long as a wait.
+const LONGEST_MAX_HOLD: u64 = LONGEST_WAIT;
 
 /// Milliseconds, or what is wrong and what to write.
 pub(crate) fn parse(text: &str, purpose: Use) -> Result<u64, String> {
@@ -124,6 +128,8 @@ impl Use {
         match self {
             Self::Lease => "lease",
             Self::Wait => "wait",
+            Self::MaxHold => "max_hold",
+            Self::MinHold => "min_hold",
         }
     }
 
@@ -131,6 +137,26 @@ impl Use {
         match self {
             Self::Lease => "30s",
             Self::Wait => "5s",
+            Self::MaxHold => "5m",
+            Self::MinHold => "1s",
+        }
+    }
+
+    fn limits(self) -> (u64, u64) {
+        match self {
+            Self::Lease => (SHORTEST_LEASE, LONGEST_LEASE),
+            Self::Wait => (0, LONGEST_WAIT),
+            Self::MaxHold => (1, LONGEST_MAX_HOLD),
+            Self::MinHold => (1, LONGEST_LEASE),
+        }
+    }
+
+    fn shortest(self) -> &'static str {
+        match self {
+            Self::Lease => "to be renewed in time; the shortest lease is \"100ms\"",
+            Self::Wait => "to wait at all; write `mode = \"reject\"`",
+            Self::MaxHold => "for any body; leave `max_hold` out to hold as long as it takes",
+            Self::MinHold => "to change anything; leave `min_hold` out",
         }
     }
 
@@ -140,23 +166,23 @@ impl Use {
                 "the longest lease is \"24h\": a crashed holder keeps its lock that long (a living one renews it)"
             }
             Self::Wait => "leave `wait` out to wait as long as it takes",
+            Self::MaxHold => "leave `max_hold` out to hold as long as it takes",
+            Self::MinHold => "the longest min_hold is \"24h\"",
         }
     }
 
     fn check(self, text: &str, millis: u64) -> Result<u64, String> {
         let name = self.name();
-        let limit = match self {
-            Self::Lease => LONGEST_LEASE,
-            Self::Wait => LONGEST_WAIT,
-        };
-        if millis > limit {
+        let (least, most) = self.limits();
+        if millis > most {
             Err(format!(
                 "`{name} = {text:?}` is too long; {}",
                 self.longest()
             ))
-        } else if self == Self::Lease && millis < SHORTEST_LEASE {
+        } else if millis < least {
             Err(format!(
-                "`{name} = {text:?}` is too short to be renewed in time; the shortest lease is \"100ms\""
+                "`{name} = {text:?}` is too short {}",
+                self.shortest()
             ))
         } else {
             Ok(millis)
@@ -211,6 +237,23 @@ mod tests {
         ] {
             let message = lease(text).unwrap_err();
             assert!(message.contains(fix), "{text:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn holds_have_limits_of_their_own() {
+        assert_eq!(parse("1ms", Use::MaxHold), Ok(1));
+        assert_eq!(parse("48h", Use::MaxHold), Ok(48 * 3_600_000));
+        assert_eq!(parse("24h", Use::MinHold), Ok(24 * 3_600_000));
+        for (text, purpose, part) in [
+            ("0s", Use::MaxHold, "leave `max_hold` out"),
+            ("9000h", Use::MaxHold, "leave `max_hold` out"),
+            ("0s", Use::MinHold, "leave `min_hold` out"),
+            ("25h", Use::MinHold, "the longest min_hold is \"24h\""),
+            ("5", Use::MinHold, "write `min_hold = \"5s\"`"),
+        ] {
+            let message = parse(text, purpose).unwrap_err();
+            assert!(message.contains(part), "{text}: {message}");
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Option<TokenStream> {
     function.check(args.or_else.is_some(), errors);
-    let Some(literal) = args.key.take() else {
+    if args.keys.is_empty() {
         if !args.has("key") {
             errors.push(Error::new(
                 Span::call_site(),
@@ -53,7 +53,7 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
             ));
         }
         return None;
-    };
+    }
     let computed: TokenStream = args.computed().map(ToTokens::to_token_stream).collect();
     let in_expression = |name: &Ident| mentions(computed.clone(), &|word| word == name);
     let macros_below = function.has_macros_below();
@@ -64,13 +64,19 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
         }),
     };
     errors.extend(hiding(args.guard.as_ref(), &parameters));
-    let key = Key::new(literal, &parameters.bound, errors)?;
-    let used = |name: &Ident| in_expression(name) || key.values().any(|value| value.root == *name);
+    let keys = std::mem::take(&mut args.keys);
+    let keys: Vec<Option<Key>> = keys
+        .into_iter()
+        .map(|literal| Key::new(literal, &parameters.bound, errors))
+        .collect();
+    let keys = keys.into_iter().collect::<Option<Vec<Key>>>()?;
+    let in_key = |name: &Ident| values(&keys).any(|value| value.root == *name);
+    let used = |name: &Ident| in_expression(name) || in_key(name);
     let moved = parameters.moved(used);
     if let Some(boxed) = &mut function.boxed {
         boxed.block = with_uses(&boxed.block, &used);
     }
-    let call = call(&args, &key, &parameters, &function.signature.ident);
+    let call = call(&args, &keys, &parameters, &function.signature.ident);
     let body = function.body.take()?;
     Some(quote(&function, &body, &args, &call, &moved))
 }
@@ -144,6 +150,14 @@ fn quote(
             match () { () => #block }
         })
     };
+    let named = |name: &str, span| {
+        let name = if args.in_background {
+            format!("{name}_in_background")
+        } else {
+            name.to_owned()
+        };
+        Ident::new(&name, span)
+    };
     let run = if let Some(or_else) = &args.or_else {
         // The expression is evaluated before the arguments move, so a closure may take copies of them. What is no closure is
         // judged by a trait of ours, which says what to write.
@@ -154,22 +168,25 @@ fn quote(
                 move |__lockruntime_error| __lockruntime_private::OrElse::<#output>::refuse(#or_else, __lockruntime_error)
             },
         };
+        let run_or = named("run_or", at_expression);
         quote_spanned! {at_expression=>
             #[allow(clippy::implicit_return)]
-            __lockruntime_private::run_or::<#output, _, _>(#or_else, __lockruntime_call, #boxed).await
+            __lockruntime_private::#run_or::<#output, _, _>(#or_else, __lockruntime_call, #boxed).await
         }
     } else if function.returns_opaque_response() {
+        let run_opaque = named("run_opaque", mixed);
         quote_spanned! {mixed=>
             let __lockruntime_body = #boxed;
             #[allow(clippy::implicit_return)]
-            __lockruntime_private::run_opaque(__lockruntime_call, __lockruntime_body).await
+            __lockruntime_private::#run_opaque(__lockruntime_call, __lockruntime_body).await
         }
     } else {
         let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
+        let run = named("run", mixed);
         quote_spanned! {mixed=>
             let __lockruntime_body = #boxed;
             #[allow(clippy::implicit_return)]
-            __lockruntime_private::run(__lockruntime_call, __lockruntime_body, #refused).await
+            __lockruntime_private::#run(__lockruntime_call, __lockruntime_body, #refused).await
         }
     };
     let content = quote_spanned! {mixed=>
@@ -192,11 +209,12 @@ fn quote(
 }
 
 /// The statements that make `__lockruntime_call`: what the attribute says, and the filled key. They only borrow arguments.
-fn call(args: &Args, key: &Key, parameters: &Parameters, name: &Ident) -> TokenStream {
+fn call(args: &Args, keys: &[Key], parameters: &Parameters, name: &Ident) -> TokenStream {
     let mixed = Span::mixed_site();
     let name = Literal::string(&format!("::{name}"));
-    let template = Literal::string(&key.literal.value());
-    let mut statements = roots(key)
+    let mut templates = keys.iter().map(|key| Literal::string(&key.literal.value()));
+    let template = templates.next();
+    let mut statements = roots(keys)
         .filter_map(|root| parameters.borrowed(root))
         .collect::<TokenStream>();
     statements.extend(quote_spanned! {mixed=>
@@ -207,32 +225,72 @@ fn call(args: &Args, key: &Key, parameters: &Parameters, name: &Ident) -> TokenS
     });
     statements.extend(args.manager.as_ref().map(managed));
     statements.extend(args.when.as_ref().map(conditional));
-    for part in &key.parts {
-        statements.extend(match part {
-            Part::Text(text) => quote_spanned! {mixed=>
-                let __lockruntime_call = __lockruntime_private::Call::text(__lockruntime_call, #text);
-            },
-            Part::Value(value) => filled(value),
-        });
+    for (index, key) in keys.iter().enumerate() {
+        if index > 0 {
+            let template = templates.next();
+            statements.extend(quote_spanned! {mixed=>
+                let __lockruntime_call = __lockruntime_private::Call::and(__lockruntime_call, #template);
+            });
+        }
+        for part in &key.parts {
+            statements.extend(match part {
+                Part::Text(text) => quote_spanned! {mixed=>
+                    let __lockruntime_call = __lockruntime_private::Call::text(__lockruntime_call, #text);
+                },
+                Part::Value(value) => filled(value),
+            });
+        }
     }
     let mode = match args.mode {
         Mode::Queue => quote_spanned!(mixed=> Queue),
         Mode::Reject => quote_spanned!(mixed=> Reject),
     };
-    statements.extend(quote_spanned! {mixed=>
-        let __lockruntime_call = __lockruntime_private::Call::mode(__lockruntime_call, __lockruntime_private::Mode::#mode);
-    });
-    for (method, length) in [("lease", &args.lease), ("wait", &args.wait)] {
-        if let Some(length) = length {
-            statements.extend(lengthened(&Ident::new(method, mixed), length));
-        }
+    statements.extend(said(
+        "mode",
+        &quote_spanned!(mixed=> __lockruntime_private::Mode::#mode),
+    ));
+    for (method, length) in args.lengths() {
+        statements.extend(length.map(|length| lengthened(&Ident::new(method, mixed), length)));
+    }
+    statements.extend(args.max_waiters.as_ref().map(limited));
+    for (method, switch) in [("watchdog", args.watchdog), ("reentrant", args.reentrant)] {
+        statements.extend(switch.map(|switch| said(method, &switch.to_token_stream())));
+    }
+    if args.goes_on {
+        statements.extend(said(
+            "on_lost",
+            &quote_spanned!(mixed=> __lockruntime_private::OnLost::Continue),
+        ));
     }
     statements
 }
 
-/// The names that the key starts from, each once.
-fn roots(key: &Key) -> impl Iterator<Item = &Ident> {
-    let values: Vec<&Value> = key.values().collect();
+/// One thing that the attribute says, a constant.
+fn said(method: &str, value: &TokenStream) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let method = Ident::new(method, mixed);
+    quote_spanned! {mixed=>
+        let __lockruntime_call = __lockruntime_private::Call::#method(__lockruntime_call, #value);
+    }
+}
+
+fn limited(expression: &Expr) -> TokenStream {
+    let mixed = Span::mixed_site();
+    let at_expression = expression.span().resolved_at(mixed);
+    let most = quote_spanned!(at_expression=> let __lockruntime_most: __lockruntime_private::u32 = #expression;);
+    quote_spanned! {mixed=>
+        #most
+        let __lockruntime_call = __lockruntime_private::Call::max_waiters(__lockruntime_call, __lockruntime_most);
+    }
+}
+
+fn values(keys: &[Key]) -> impl Iterator<Item = &Value> {
+    keys.iter().flat_map(Key::values)
+}
+
+/// The names that the keys start from, each once.
+fn roots(keys: &[Key]) -> impl Iterator<Item = &Ident> {
+    let values: Vec<&Value> = values(keys).collect();
     (0..values.len()).filter_map(move |index| {
         let (before, value) = (values.get(..index)?, values.get(index)?);
         before
@@ -396,7 +454,8 @@ mod tests {
     #[test]
     fn nothing_but_the_private_module_is_named() {
         let tokens = expanded(
-            "key = \"<a>:<b.c>\", lease = \"1s\", wait = w, mode = \"queue\", crate = rt, manager = m, when = c, guard = g, or_else = o",
+            "key = [\"<a>:<b.c>\", \"x\"], lease = \"1s\", wait = w, mode = \"queue\", crate = rt, manager = m, when = c, guard = g, or_else = o, max_hold = \"1m\", \
+             min_hold = \"1s\", max_waiters = 3, watchdog = false, on_lost = \"continue\", reentrant = true, release = \"background\"",
             "async fn f(&self, a: A, P { b, .. }: P, _: W, w: D) -> R {}",
         );
         assert_eq!(tokens.matches("rt :: __private").count(), 1);
@@ -411,6 +470,9 @@ mod tests {
                 "__private",
                 "AsManager",
                 "Box",
+                "Continue",
+                "OnLost",
+                "and",
                 "Call",
                 "Duration",
                 "FromLockError",
@@ -436,12 +498,19 @@ mod tests {
                 "pattern_type_mismatch",
                 "pin",
                 "refuse",
-                "run_or",
+                "run_or_in_background",
                 "shadow_reuse",
                 "shadow_same",
                 "shadow_unrelated",
                 "text",
+                "max_hold",
+                "max_waiters",
+                "min_hold",
+                "on_lost",
+                "reentrant",
+                "u32",
                 "wait",
+                "watchdog",
                 "when",
             ];
             assert!(

@@ -37,11 +37,30 @@ fn string(value: &Expr) -> Option<&LitStr> {
     }
 }
 
-pub(crate) fn key(value: &Expr) -> Result<LitStr, Error> {
-    let message = match value {
-        Expr::Array(_) => {
-            "a list of keys is not available yet; write one key, as in `key = \"boleto:<id>\"`"
+/// One key, or a list of them.
+pub(crate) fn keys(value: &Expr) -> Result<Vec<LitStr>, Error> {
+    let Expr::Array(list) = value else {
+        return Ok(vec![key(value)?]);
+    };
+    let mut keys: Vec<LitStr> = Vec::new();
+    for element in &list.elems {
+        let key = key(&without_group(element.clone()))?;
+        if keys.iter().any(|known| known.value() == key.value()) {
+            let message = format!("{:?} is in the list twice; keep one", key.value());
+            return Err(Error::new(key.span(), message));
         }
+        keys.push(key);
+    }
+    if keys.is_empty() {
+        let message =
+            "the list of keys is empty; write `key = [\"account:<from>\", \"account:<to>\"]`";
+        return Err(Error::new_spanned(value, message));
+    }
+    Ok(keys)
+}
+
+fn key(value: &Expr) -> Result<LitStr, Error> {
+    let message = match value {
         Expr::Lit(_) => "the key is a string: `key = \"boleto:<id>\"`",
         _ => {
             "the key is a literal string whose placeholders name arguments: `key = \"boleto:<id>\"`; for a computed key take the \
@@ -176,6 +195,58 @@ pub(crate) fn guard(value: &Expr) -> Result<Ident, Error> {
         None => "`guard` is a name that the body then has for its hold: `guard = hold`".to_owned(),
     };
     Err(Error::new_spanned(value, message))
+}
+
+/// `true` or `false`: it says how the function is written, so it doesn't change from call to call.
+pub(crate) fn switch(name: &str, value: &Expr) -> Result<bool, Error> {
+    if let Expr::Lit(ExprLit {
+        lit: Lit::Bool(switch),
+        ..
+    }) = value
+    {
+        return Ok(switch.value);
+    }
+    Err(Error::new_spanned(
+        value,
+        format!("`{name}` is `true` or `false`: `{name} = false`"),
+    ))
+}
+
+/// Whether the body goes on when its lock is lost.
+pub(crate) fn on_lost(value: &Expr) -> Result<bool, Error> {
+    let text = string(value).map(LitStr::value);
+    match text.as_deref() {
+        Some("continue") => Ok(true),
+        Some("cancel") => Ok(false),
+        text => {
+            let near = text.and_then(|text| Some((text, nearest(text, words::ON_LOST)?)));
+            let message = match near {
+                Some((text, near)) => format!("unknown `on_lost` \"{text}\"; did you mean \"{near}\"?"),
+                None => "write `on_lost = \"cancel\"`, which stops the body, or `on_lost = \"continue\"`".to_owned(),
+            };
+            Err(Error::new_spanned(value, message))
+        }
+    }
+}
+
+pub(crate) fn release(value: &Expr) -> Result<bool, Error> {
+    let text = string(value).map(LitStr::value);
+    if text.as_deref() == Some("background") {
+        return Ok(true);
+    }
+    let message = "write `release = \"background\"` to hand the release over, or leave `release` out to wait for it";
+    Err(Error::new_spanned(value, message))
+}
+
+pub(crate) fn max_waiters(value: Expr) -> Result<Expr, Error> {
+    let negative = matches!(&value, Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)));
+    let message = |_: Option<String>| {
+        "`max_waiters` is a number, or an expression of type `u32`: `max_waiters = 100`".to_owned()
+    };
+    if negative {
+        return Err(Error::new_spanned(&value, message(None)));
+    }
+    expression(value, |literal| matches!(literal, Lit::Int(_)), &message)
 }
 
 pub(crate) fn runtime(value: Expr) -> Result<Path, Error> {

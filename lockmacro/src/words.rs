@@ -12,26 +12,32 @@ pub(crate) enum Word {
     Wrong(String),
 }
 
-const KNOWN: [&str; 9] = [
-    "key", "lease", "mode", "wait", "manager", "or_else", "when", "guard", "crate",
-];
-/// Decided and documented, for a later version.
-const LATER: [&str; 9] = [
+const KNOWN: [&str; 16] = [
+    "key",
+    "lease",
+    "mode",
+    "wait",
     "max_hold",
     "min_hold",
+    "max_waiters",
     "watchdog",
     "on_lost",
     "reentrant",
-    "permits",
-    "access",
-    "max_waiters",
     "release",
+    "manager",
+    "or_else",
+    "when",
+    "guard",
+    "crate",
 ];
+/// Decided and documented, for a later version.
+const LATER: [&str; 2] = ["permits", "access"];
+pub(crate) const ON_LOST: [&str; 2] = ["cancel", "continue"];
 pub(crate) const MODES: [&str; 2] = ["queue", "reject"];
 const MODE_LATER: &str = "skip";
 
 /// Names that other libraries use, and ours.
-const OTHERS: [(&str, &[&str]); 8] = [
+const OTHERS: [(&str, &[&str]); 12] = [
     (
         "key",
         &[
@@ -53,8 +59,6 @@ const OTHERS: [(&str, &[&str]); 8] = [
             "expiry",
             "expiration",
             "duration",
-            "lock_at_most_for",
-            "hold",
         ],
     ),
     (
@@ -75,7 +79,31 @@ const OTHERS: [(&str, &[&str]); 8] = [
         &["on_busy", "on_error", "error", "fallback", "otherwise"],
     ),
     ("when", &["condition", "enabled", "predicate", "only_if"]),
-    ("guard", &["token", "hold_as", "binding"]),
+    ("guard", &["token", "hold", "binding"]),
+    (
+        "max_hold",
+        &[
+            "lock_at_most_for",
+            "max_duration",
+            "hold_timeout",
+            "deadline",
+        ],
+    ),
+    ("min_hold", &["lock_at_least_for", "min_duration"]),
+    (
+        "max_waiters",
+        &["max_queue", "queue_limit", "limit", "capacity"],
+    ),
+    (
+        "watchdog",
+        &[
+            "renew",
+            "renewal",
+            "keep_alive",
+            "auto_renew",
+            "auto_extend",
+        ],
+    ),
 ];
 const OTHER_MODES: [(&str, &[&str]); 2] = [
     ("queue", &["wait", "block", "fifo", "mutex", "fair"]),
@@ -142,6 +170,13 @@ pub(crate) fn example(name: &str) -> &'static str {
         "key" => "key = \"boleto:<id>\"",
         "lease" => "lease = \"30s\"",
         "wait" => "wait = \"5s\"",
+        "max_hold" => "max_hold = \"5m\"",
+        "min_hold" => "min_hold = \"1s\"",
+        "max_waiters" => "max_waiters = 100",
+        "watchdog" => "watchdog = false",
+        "on_lost" => "on_lost = \"continue\"",
+        "reentrant" => "reentrant = false",
+        "release" => "release = \"background\"",
         "mode" => "mode = \"queue\"",
         "manager" => "manager = self.locks",
         "or_else" => "or_else = busy",

@@ -2,7 +2,7 @@
 
 pub use std::boxed::Box;
 pub use std::option::Option::{None, Some};
-pub use std::primitive::bool;
+pub use std::primitive::{bool, u32};
 pub use std::time::Duration;
 pub use std::{concat, module_path};
 
@@ -229,13 +229,29 @@ pub fn hold_when(when: bool) -> Option<Hold> {
     when.then(hold)
 }
 
-/// The same with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where
+/// Like [`run`] with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where
 /// what the body returns is not.
 pub fn run_in_background<R, F: Future<Output = R>>(
     call: Call,
     body: Pin<Box<F>>,
     refused: fn(LockError) -> R,
 ) -> impl Future<Output = R> {
-    crate::manager::run_call_in_background(call, body)
-        .map(move |outcome| outcome.unwrap_or_else(refused))
+    run_opaque_in_background(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
+}
+
+/// Like [`run_or`] with `release = "background"`.
+pub fn run_or_in_background<R, F: Future<Output = R>, O: FnOnce(LockError) -> R>(
+    or_else: O,
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = R> {
+    run_opaque_in_background(call, body).map(move |outcome| outcome.unwrap_or_else(or_else))
+}
+
+/// Like [`run_opaque`] with `release = "background"`.
+pub fn run_opaque_in_background<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = Result<R, LockError>> {
+    Box::pin(crate::manager::run_call_in_background(call, body))
 }

@@ -5,6 +5,7 @@ mod attribute;
 mod drop_order;
 mod exclusion;
 mod guard;
+mod holding;
 mod manager;
 mod or_else;
 mod outcomes;

@@ -130,6 +130,77 @@ fn lengths_that_are_awaited() {
 }
 
 #[test]
+fn bounds_of_the_hold() {
+    #[distributed_lock(key = "a", max_hold = "1m", min_hold = "1ms", watchdog = true)]
+    async fn locked() -> Answer {
+        refused("a").await;
+        Ok(())
+    }
+    case(async { locked().await.unwrap() });
+}
+
+#[test]
+fn bounds_from_arguments() {
+    #[distributed_lock(key = "a", max_hold = most, min_hold = most / 1_000_000, max_waiters = waiters)]
+    async fn locked(most: Duration, waiters: u32) -> Answer {
+        refused("a").await;
+        Ok(())
+    }
+    case(async { locked(LEASE, 3).await.unwrap() });
+}
+
+#[test]
+fn without_watchdog() {
+    #[distributed_lock(key = "a", watchdog = false, on_lost = "cancel", reentrant = true)]
+    async fn locked() -> Answer {
+        refused("a").await;
+        Ok(())
+    }
+    case(async { locked().await.unwrap() });
+}
+
+#[test]
+fn not_reentrant_and_going_on() {
+    #[distributed_lock(key = "a", reentrant = false, on_lost = "continue")]
+    async fn locked() -> Answer {
+        refused("a").await;
+        Ok(())
+    }
+    case(async { locked().await.unwrap() });
+}
+
+#[test]
+fn release_in_background() {
+    #[distributed_lock(key = "a", release = "background")]
+    async fn locked() -> Answer {
+        refused("a").await;
+        Ok(())
+    }
+    case(async { locked().await.unwrap() });
+}
+
+#[test]
+fn several_keys() {
+    #[distributed_lock(key = ["account:<from>", "account:<to>"])]
+    async fn locked(from: u64, to: u64) -> Answer {
+        refused("account:1").await;
+        refused("account:2").await;
+        Ok(())
+    }
+    case(async { locked(2, 1).await.unwrap() });
+}
+
+#[test]
+fn a_list_of_one_key() {
+    #[distributed_lock(key = ["account:<id>"],)]
+    async fn locked(id: u64) -> Answer {
+        refused("account:1").await;
+        Ok(())
+    }
+    case(async { locked(1).await.unwrap() });
+}
+
+#[test]
 fn manager() {
     #[distributed_lock(key = "a", manager = manager)]
     async fn locked(manager: &LockManager) -> Answer {

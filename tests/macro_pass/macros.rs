@@ -175,6 +175,22 @@ fn repetitions() {
 }
 
 #[test]
+fn lists_of_keys() {
+    macro_rules! made {
+        ($name:ident, $($key:literal),*) => {
+            #[distributed_lock(key = [$($key),*], max_waiters = 3)]
+            async fn $name(id: u64) -> Answer {
+                refused("one:1").await;
+                refused("two:1").await;
+                Ok(id)
+            }
+        };
+    }
+    made!(locked, "one:<id>", "two:<id>");
+    case(async { assert_eq!(locked(1).await.unwrap(), 1) });
+}
+
+#[test]
 fn macros_in_the_body() {
     macro_rules! twice {
         ($value:expr) => {
