@@ -109,12 +109,6 @@ pub fn patience() -> Duration {
     millis(20_000)
 }
 
-/// Whether tests that take minutes are wanted: `LOCK_TEST_LONG=1`, as `./tests/run --long` sets it.
-#[must_use]
-pub fn is_long() -> bool {
-    std::env::var_os("LOCK_TEST_LONG").is_some_and(|value| value == "1")
-}
-
 /// How often something is done: a few times in the short run, as often as the case says in the long one.
 #[must_use]
 pub fn times(short: usize, long: usize) -> usize {
