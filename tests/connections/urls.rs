@@ -49,7 +49,7 @@ async fn over_a_socket() {
     let raw = server.raw();
     let clients: String = raw.run(&["CLIENT", "LIST"]);
     assert!(
-        clients.contains(&format!("addr={socket}")) && clients.contains("user=worker"),
+        clients.contains(&socket) && clients.contains("user=worker"),
         "{clients}"
     );
     tidy::end(&server, "boleto:socket", timing::lease(), 0).await;
@@ -82,7 +82,11 @@ async fn resp2_and_resp3_side_by_side() {
     assert!(new.health().await.unwrap().is_sound());
     assert_eq!(connections(&raw) - before, 3, "with RESP3 as well");
     let clients: String = raw.run(&["CLIENT", "LIST"]);
-    for (words, count) in [("resp=3", 1), ("sub=1", 2)] {
+    for (words, count) in [(" resp=3", 1), (" sub=1", 2)] {
+        // servers before 7.0 don't say what their clients speak
+        if !clients.contains(" resp=") && words == " resp=3" {
+            continue;
+        }
         let seen = clients.lines().filter(|line| line.contains(words)).count();
         assert_eq!(seen, count, "{words} in {clients}");
     }
