@@ -15,7 +15,7 @@ async fn without_a_manager(id: &str) -> Result<(), LockError> {
     Ok(())
 }
 
-/// Busy, waited too long, shutting down, no server, no right, wrong key, wrong lease, lost, own lock, no manager: ten variants,
+/// Busy, waited too long, shutting down, no server, no right, wrong key, wrong lease, lost, cap, own lock, no manager: eleven variants,
 /// each with key and mode, the storage's with what it said.
 #[tokio::test(flavor = "multi_thread")]
 async fn b90_causes_not_told_apart() {
@@ -49,6 +49,9 @@ async fn b90_causes_not_told_apart() {
         std::future::pending::<()>().await;
     });
     errors.push(timing::soon("the loss is noticed", lost).await.unwrap_err());
+    let capped = locks.lock(key).max_hold(timing::millis(50));
+    let capped = capped.run(std::future::pending::<()>());
+    errors.push(timing::soon("the cap ends it", capped).await.unwrap_err());
     let nested = locks
         .lock(key)
         .run(async { locks.lock(key).acquire().await.map(drop) });
@@ -79,7 +82,7 @@ async fn b90_causes_not_told_apart() {
     assert_eq!(
         modes,
         [
-            reject, queue, queue, reject, reject, queue, queue, queue, queue, reject
+            reject, queue, queue, reject, reject, queue, queue, queue, queue, queue, reject
         ]
     );
     // two warnings: the lost lock, and the poor user's missing rights

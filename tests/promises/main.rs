@@ -1,8 +1,7 @@
 //! One test for each promise of the crate's page "What is guaranteed", in the order of that page. Each is thin: the other themes
 //! show a promise under every fault. What it shows here is that the promise stands or falls with the line that keeps it.
 //!
-//! The documentation of each test names that line. `mutants/` has it taken out, one patch a test, and `mutants/run` shows that
-//! the test fails then.
+//! The documentation of each test names that line. `mutants/run` takes it out, and shows that the test fails then.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,8 +12,12 @@ mod bounded;
 mod everywhere;
 mod exclusion;
 mod fencing;
+mod holding;
 mod queue;
+mod reentry;
 mod release;
+mod rights;
+mod several;
 mod stopped;
 mod unlocked;
 

@@ -9,7 +9,7 @@ use super::long_lived;
 
 /// An error, a panic, a call that is cancelled inside, a guard that is dropped: the lock is gone at once each time.
 ///
-/// Taken out, in `guard.rs`: `self.watchdog.leave` in `LockGuard`'s `Drop`.
+/// Taken out, in `guard/mod.rs`: `self.hold.leave` in `LockGuard`'s `Drop`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_way_out() {
     let server = RedisServer::start();

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// The holder's network goes silent; its body's last sign of life is earlier than the next one's first.
 ///
-/// Taken out, in `manager/run.rs`: `poll_lost`, the look at the deadline before each poll of the body.
+/// Taken out, in `manager/run.rs`: `poll_stop`, the look at the deadline before each poll of the body.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stopped_before_replaced() {
     let server = RedisServer::start();

@@ -8,7 +8,7 @@ use tests::{RedisServer, timing, wire};
 
 /// Busy for too long, something foreign at the key, no right, no server, shut down: an error that says which, and no body.
 ///
-/// Taken out, in `manager/run.rs`: the `?` after `manager.acquire(order).await` in `run_ordered`; the body instead.
+/// Taken out, in `manager/run.rs`: the `?` after `manager.acquire(order).await` in `run_wanted`; the body instead.
 #[tokio::test]
 async fn never_unlocked() {
     let mut server =

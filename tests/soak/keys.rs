@@ -31,7 +31,7 @@ async fn use_once(locks: &LockManager, raw: &Raw, number: usize) {
             tokio::time::timeout(limit, call).await.unwrap_err();
         }
         3 => {
-            let lost = lock().lease(Duration::from_millis(100)).run(async {
+            let lost = lock().lease(timing::short_lease()).run(async {
                 raw.run::<()>(&["DEL", &wire::record(&key)]);
                 pending::<()>().await;
             });

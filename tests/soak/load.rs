@@ -13,7 +13,7 @@ use super::{alone, clients, no_tasks, quiet};
 const CALLERS: usize = 40;
 const KEYS: u64 = 12;
 
-/// Queues, with and without a limit; is refused; gives up midway; outlives its lease; panics; drops a guard.
+/// Queues, with and without a limit; is refused; gives up midway; outlives its lease; drops a guard.
 async fn call(locks: &LockManager) {
     let (key, kind, micros) = {
         let mut rng = rand::rng();
@@ -30,9 +30,9 @@ async fn call(locks: &LockManager) {
             drop(tokio::time::timeout(limit, lock.run(body)).await);
         }
         500 => {
-            let lease = Duration::from_millis(100);
+            let lease = timing::lease();
             lock.lease(lease)
-                .run(timing::pass(lease * 2))
+                .run(timing::pass(lease * 3 / 2))
                 .await
                 .unwrap();
         }
