@@ -65,7 +65,7 @@ async fn keys_that_are_used_once_leave_nothing() {
     let _alone = alone().await;
     let count = timing::times(20_000, 1_000_000);
     let server = RedisServer::start();
-    let locks = quiet(&server);
+    let locks = quiet(&server, 3);
     let raws: Vec<_> = (0..4).map(|_| Arc::new(server.raw())).collect();
     // what a process needs at its busiest it keeps
     use_all(&locks, &raws, 0, count / 5).await;

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use lockruntime::LockManager;
 use rand::RngExt;
-use tests::server::manager_builder;
 use tests::{RedisServer, memory, tidy, timing};
 use tokio::task::JoinSet;
 
@@ -47,8 +46,7 @@ async fn load_leaves_nothing_and_memory_is_flat() {
     let time = Duration::from_secs(if timing::is_long() { 600 } else { 8 });
     let server = RedisServer::start();
     let raw = server.raw();
-    let resp2 = manager_builder(&format!("{}&protocol=2", server.url()));
-    let managers = [quiet(&server), resp2.build().unwrap()];
+    let managers = [quiet(&server, 3), quiet(&server, 2)];
     for locks in &managers {
         assert!(locks.health().await.unwrap().is_sound());
     }

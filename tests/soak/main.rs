@@ -23,9 +23,10 @@ async fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().await
 }
 
-/// A manager whose warnings nobody keeps: their list would grow.
-fn quiet(server: &RedisServer) -> LockManager {
-    let url = format!("redis://{}?app={APP}&env={ENVIRONMENT}", server.address());
+/// A manager whose warnings nobody keeps, as the kit's listener does: their list would grow.
+fn quiet(server: &RedisServer, protocol: u32) -> LockManager {
+    let names = format!("app={APP}&env={ENVIRONMENT}");
+    let url = format!("redis://{}?{names}&protocol={protocol}", server.address());
     LockManager::builder()
         .url(&url)
         .lease(timing::lease())
