@@ -183,3 +183,45 @@ async fn without_channel_rights_the_queue_polls() {
         }
     }
 }
+
+/// The second connection of RESP2 is asked whether it lives, which this user may not answer: that is an answer as well. With the
+/// right to `PING`, and without a right to the channel, nothing else comes of it either.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_second_connection_stays() {
+    tokio::join!(idle("-ping"), idle("+ping"), idle("resetchannels"));
+}
+
+async fn idle(rule: &str) {
+    let server = server(&rights());
+    let raw = server.raw();
+    raw.run::<()>(&["ACL", "SETUSER", "locks", rule]);
+    let locks = manager_builder(&format!("{}&protocol=2", url(&server)))
+        .lease(timing::long_lease())
+        .heartbeat(timing::millis(2_000))
+        .grace(timing::millis(8_000))
+        .build()
+        .unwrap();
+    locks.health().await.unwrap();
+    let ids = || -> Vec<String> {
+        let list: String = raw.run(&["CLIENT", "LIST"]);
+        list.lines()
+            .filter(|line| line.contains("user=locks"))
+            .filter_map(|line| line.split(' ').next())
+            .map(str::to_owned)
+            .collect()
+    };
+    let before = ids();
+    assert_eq!(before.len(), 2, "{rule}: {before:?}");
+    // the library asks every five seconds, whatever the tests' scale
+    timing::pass(std::time::Duration::from_millis(5_500)).await;
+    assert_eq!(ids(), before, "{rule}: it was replaced");
+    if rule != "resetchannels" {
+        let taken = hand_over([&locks, &locks], "boleto:idle").await;
+        assert!(taken < timing::moment(), "{rule}: {taken:?}");
+    }
+    drop(locks);
+    timing::until("its connections end", timing::patience(), || {
+        ids().is_empty()
+    })
+    .await;
+}
