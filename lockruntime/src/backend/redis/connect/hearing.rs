@@ -82,9 +82,8 @@ async fn hear(connection: PubSub, wakeups: &Wakeups, checked: bool) {
         loop {
             clock::sleep(CHECK).await;
             match clock::within(SILENCE, sink.ping::<Value>()).await {
+                // that it may not ask is an answer as well
                 Some(Ok(_)) => {}
-                // that it may not ask is an answer
-                Some(Err(error)) if reply::is_permission(&error) => {}
                 Some(Err(_)) | None if checked => return,
                 Some(Err(_)) | None => future::pending().await,
             }
