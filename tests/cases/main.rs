@@ -7,6 +7,7 @@
     reason = "a test that panics has failed, as it should"
 )]
 
+mod attribute;
 mod bad_input;
 mod causes;
 mod crowds;

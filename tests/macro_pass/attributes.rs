@@ -7,7 +7,7 @@ use tracing::instrument;
 type Answer<T> = Result<T, LockError>;
 
 #[test]
-fn documentation() {
+fn b86_documentation() {
     /// One line,
     /**  and another. */
     #[distributed_lock(key = "a")]
@@ -21,7 +21,7 @@ fn documentation() {
 }
 
 #[test]
-fn must_use_and_inline() {
+fn b86_must_use_and_inline() {
     #[must_use = "it is a payment"]
     #[distributed_lock(key = "a")]
     #[inline]
@@ -33,7 +33,7 @@ fn must_use_and_inline() {
 }
 
 #[test]
-fn cfg_on_the_function() {
+fn b86_cfg_on_the_function() {
     #[cfg(not(any()))]
     #[distributed_lock(key = "a")]
     async fn locked() -> Answer<u8> {
@@ -49,7 +49,7 @@ fn cfg_on_the_function() {
 }
 
 #[test]
-fn cfg_on_arguments() {
+fn b86_cfg_on_arguments() {
     #[distributed_lock(key = "a:<id>:<more>")]
     async fn locked(
         id: u64,
@@ -64,7 +64,7 @@ fn cfg_on_arguments() {
 }
 
 #[test]
-fn cfg_in_the_body() {
+fn b86_cfg_in_the_body() {
     #[distributed_lock(key = "a")]
     async fn locked() -> Answer<u8> {
         refused("a").await;
@@ -77,7 +77,7 @@ fn cfg_in_the_body() {
 }
 
 #[test]
-fn cfg_attr_that_brings_the_lock() {
+fn b86_cfg_attr_that_brings_the_lock() {
     #[cfg_attr(not(any()), distributed_lock(key = "a"))]
     async fn locked() -> Answer<u8> {
         refused("a").await;
@@ -87,7 +87,7 @@ fn cfg_attr_that_brings_the_lock() {
 }
 
 #[test]
-fn lints_on_arguments() {
+fn b86_lints_on_arguments() {
     #[distributed_lock(key = "a")]
     async fn locked(
         #[expect(unused_variables)] id: u64,
@@ -100,7 +100,7 @@ fn lints_on_arguments() {
 }
 
 #[test]
-fn lints_at_the_top_of_the_body() {
+fn b86_lints_at_the_top_of_the_body() {
     #[distributed_lock(key = "a")]
     async fn locked() -> Answer<u8> {
         #![expect(non_snake_case)]
@@ -112,7 +112,7 @@ fn lints_at_the_top_of_the_body() {
 }
 
 #[test]
-fn deprecated() {
+fn b86_deprecated() {
     #[deprecated]
     #[distributed_lock(key = "a")]
     async fn locked() -> Answer<()> {
@@ -124,7 +124,7 @@ fn deprecated() {
 }
 
 #[test]
-fn instrument_above() {
+fn b86_instrument_above() {
     #[instrument(skip_all, fields(id))]
     #[distributed_lock(key = "a:<id>")]
     async fn locked(id: u64) -> Answer<u64> {
@@ -135,7 +135,7 @@ fn instrument_above() {
 }
 
 #[test]
-fn instrument_below() {
+fn b86_instrument_below() {
     #[distributed_lock(key = "a:<id>")]
     #[instrument(ret, err)]
     async fn locked(id: u64) -> Answer<u64> {
@@ -147,7 +147,7 @@ fn instrument_below() {
 
 /// The attribute below records what the pattern binds.
 #[test]
-fn instrument_below_and_a_pattern() {
+fn b86_instrument_below_and_a_pattern() {
     #[distributed_lock(key = "a:<id>")]
     #[instrument]
     async fn locked((id, _): (u64, u8), mut n: u64) -> Answer<u64> {
@@ -159,7 +159,7 @@ fn instrument_below_and_a_pattern() {
 }
 
 #[test]
-fn instrument_on_methods() {
+fn b86_instrument_on_methods() {
     #[derive(Debug)]
     struct Service {
         id: u64,
@@ -188,7 +188,7 @@ fn instrument_on_methods() {
 }
 
 #[test]
-fn twice() {
+fn b86_twice() {
     #[distributed_lock(key = "upper:<a>")]
     #[distributed_lock(key = "lower:<b>")]
     async fn locked((a, b): (u64, u64)) -> Answer<u64> {
@@ -200,7 +200,7 @@ fn twice() {
 }
 
 #[test]
-fn above_the_main_function() {
+fn b86_above_the_main_function() {
     #[distributed_lock(key = "main")]
     #[tokio::main(flavor = "current_thread")]
     async fn start() -> Answer<()> {
@@ -216,13 +216,13 @@ fn above_the_main_function() {
 /// Above the macro that makes a test of it: this is the test.
 #[distributed_lock(key = "test", manager = of_the_process().locks())]
 #[tokio::test]
-async fn above_an_async_test() -> Answer<()> {
+async fn b86_above_an_async_test() -> Answer<()> {
     refused("test").await;
     Ok(())
 }
 
 #[test]
-fn inside_of_a_function() {
+fn b86_inside_of_a_function() {
     async fn outside() -> Answer<u8> {
         #[distributed_lock(key = "inside")]
         async fn local() -> Answer<u8> {
