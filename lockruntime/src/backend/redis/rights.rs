@@ -52,10 +52,11 @@ pub(super) struct Found {
 
 /// The two requests of the look: whether scripts may be called by hash, and the script.
 pub(super) fn requests(channel: &str) -> [Cmd; 2] {
-    let mut by_hash = redis::cmd("EVALSHA");
-    by_hash.arg(NO_SCRIPT).arg(0);
-    let mut whole = redis::cmd("EVAL");
     let probe = keys::of(&prefix_of(channel));
+    let mut by_hash = redis::cmd("EVALSHA");
+    // with a key, as the scripts have: what stands between may want one to find the server by
+    by_hash.arg(NO_SCRIPT).arg(1).arg(&probe[..1]);
+    let mut whole = redis::cmd("EVAL");
     whole.arg(SCRIPT).arg(probe.len()).arg(&probe[..]);
     whole.arg(channel).arg("a").arg(1).arg("b");
     [by_hash, whole]
@@ -76,19 +77,16 @@ pub(super) fn found(
     };
     let mut rights = Vec::new();
     match by_hash {
-        Err(error) if reply::is_permission(&error) => rights.push("+evalsha".to_owned()),
+        Err(error) if reply::is_permission(&error) => {
+            rights.push(call_right("+evalsha", &prefix, &error));
+        }
         Err(error) if error.kind() == ServerErrorKind::NoScript.into() => {}
         Err(error) => return Err(error),
         Ok(_) => {}
     }
     match whole {
         Err(error) if reply::is_permission(&error) => {
-            // the call itself is refused for its keys as well
-            rights.push(if names_keys(&error.to_string()) {
-                keys_right(&prefix)
-            } else {
-                "+eval".to_owned()
-            });
+            rights.push(call_right("+eval", &prefix, &error));
         }
         Err(error) => return Err(error),
         Ok(answer) => {
@@ -112,6 +110,15 @@ pub(super) fn found(
         found.missing = Some(Missing { rights, prefix });
     }
     Ok(found)
+}
+
+/// The right without which the call of a script is refused: to the command, or to its keys.
+fn call_right(command: &str, prefix: &str, error: &RedisError) -> String {
+    if names_keys(&error.to_string()) {
+        keys_right(prefix)
+    } else {
+        command.to_owned()
+    }
 }
 
 /// Why a command of a script was refused.
