@@ -4,10 +4,11 @@ use std::fmt;
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
+#[cfg(feature = "tls")]
+use redis::ConnectionAddr;
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, ProtocolVersion,
-    RedisError,
+    AsyncConnectionConfig, Client, ConnectionInfo, ErrorKind, ProtocolVersion, RedisError,
 };
 
 use super::failure::Failure;
