@@ -3,8 +3,10 @@
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 
 use rand::RngExt;
+use tests::server::{Raw, Settings};
 use tests::{RedisServer, tidy, timing, wire};
 use tokio::task::JoinSet;
 
@@ -15,8 +17,10 @@ const CROWD: &str = env!("CARGO_BIN_EXE_crowd");
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b35_different_keys_share_a_local_lock() {
     let pairs = if timing::is_long() { 33_333 } else { 3_000 };
-    let server = RedisServer::start();
+    let server = RedisServer::with(Settings::default().line("notify-keyspace-events Kz"));
     let manager = server.manager();
+    // whoever has to wait stands in a queue, and the server tells of each that is joined
+    let queued = Queued::follow(&server, "boleto:b35");
     let next = Arc::new(AtomicUsize::new(0));
     let mut tasks = JoinSet::new();
     for _ in 0..64 {
@@ -46,9 +50,53 @@ async fn b35_different_keys_share_a_local_lock() {
     let limit = timing::patience() * 10;
     let ended = tokio::time::timeout(limit, tasks.join_all()).await;
     assert!(ended.is_ok(), "not within {limit:?}: a deadlock");
-    // whoever has to wait stands in a queue
-    assert_eq!(server.raw().calls("zadd"), 0, "keys waited for each other");
+    assert_eq!(queued.end(), Vec::<String>::new(), "they waited");
     tidy::end(&server, "boleto:b35", timing::lease(), 0).await;
+}
+
+/// Follows which queues are joined.
+struct Queued {
+    raw: Raw,
+    end: String,
+    follower: JoinHandle<Vec<String>>,
+}
+
+impl Queued {
+    fn follow(server: &RedisServer, key: &str) -> Self {
+        let client = redis::Client::open(format!("redis://{}", server.address())).unwrap();
+        let mut connection = client.get_connection().unwrap();
+        let (pattern, end) = (
+            format!("__keyspace@0__:*{key}*"),
+            format!("__keyspace@0__:{key}:end"),
+        );
+        let (ready, listens) = std::sync::mpsc::channel();
+        let follower = std::thread::spawn({
+            let end = end.clone();
+            move || {
+                let mut events = connection.as_pubsub();
+                events.psubscribe(pattern).unwrap();
+                ready.send(()).unwrap();
+                let mut joined = Vec::new();
+                loop {
+                    let event = events.get_message().unwrap();
+                    if event.get_channel_name() == end {
+                        return joined;
+                    }
+                    if event.get_payload::<String>().unwrap() == "zadd" {
+                        joined.push(event.get_channel_name().to_owned());
+                    }
+                }
+            }
+        });
+        listens.recv().unwrap();
+        let raw = server.raw();
+        Self { raw, end, follower }
+    }
+
+    fn end(self) -> Vec<String> {
+        self.raw.run::<()>(&["PUBLISH", &self.end, "end"]);
+        self.follower.join().unwrap()
+    }
 }
 
 /// Keys that are used once leave nothing in the process: its memory is what it was after the first quarter of them.
