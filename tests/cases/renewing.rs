@@ -55,7 +55,10 @@ async fn b10_many_locks_in_one_process() {
         (2_000, timing::millis(2_000), 3)
     };
     let server = RedisServer::start();
-    let (manager, raw) = (server.manager(), server.raw());
+    // what users get: asks that have half a second, whoever else keeps the machine busy
+    let (_, heartbeat, grace) = timing::DEFAULTS;
+    let builder = server.manager_builder().heartbeat(heartbeat).grace(grace);
+    let (manager, raw) = (builder.build().unwrap(), server.raw());
     let mut guards: Vec<LockGuard> = Vec::with_capacity(holds);
     while guards.len() < holds {
         let mut batch = JoinSet::new();
@@ -80,8 +83,11 @@ async fn b10_many_locks_in_one_process() {
         }
     }
     let periods = start.elapsed().as_secs_f64() / lease.as_secs_f64();
-    assert!(guards.iter().all(LockGuard::is_held), "one was lost");
-    assert!(late <= looks / 100, "{late} of {looks} renewed late");
+    let lost = guards.iter().filter(|guard| !guard.is_held()).count();
+    assert!(
+        lost == 0 && late <= looks / 100,
+        "{lost} of {holds} were lost, {late} of {looks} looks found one renewed late"
+    );
     #[expect(clippy::cast_precision_loss, reason = "a count of renewals")]
     let renewals = (raw.calls("pexpire") - before) as f64 / holds as f64 / periods;
     assert!(renewals <= 3.5, "{renewals} a lease");
