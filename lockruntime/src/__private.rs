@@ -6,11 +6,10 @@ pub use std::primitive::{bool, u32};
 pub use std::time::Duration;
 pub use std::{concat, module_path};
 
+use std::convert::identity;
 use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
-
-use futures_util::FutureExt;
 
 pub use crate::argument::{AsManager, OrElse};
 use crate::current;
@@ -18,6 +17,7 @@ use crate::error::LockError;
 use crate::guard::Hold;
 use crate::key::Filling;
 use crate::manager::LockManager;
+use crate::manager::run::{Rest, RestInBackground, Run, RunInBackground};
 use crate::options::Terms;
 pub use crate::options::{Mode, OnLost};
 pub use crate::refusal::{FromLockError, FromRefusal};
@@ -193,8 +193,12 @@ pub fn run<R, F: Future<Output = R>>(
     body: Pin<Box<F>>,
     refused: fn(LockError) -> R,
 ) -> impl Future<Output = R> {
-    // no async block: its future would hold the arguments a second time
-    run_opaque(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
+    Run::new(Rest::of_call(call, told_by(refused)), body)
+}
+
+/// What a call returns. Its type doesn't know the body's, so it is compiled once for all functions of one output.
+fn told_by<R>(refused: impl FnOnce(LockError) -> R) -> impl FnOnce(Result<R, LockError>) -> R {
+    |outcome| outcome.unwrap_or_else(refused)
 }
 
 /// Like [`run`] with the closure of the `or_else` argument. A bound that the compiler knows, so that it infers the closure's.
@@ -203,7 +207,7 @@ pub fn run_or<R, F: Future<Output = R>, O: FnOnce(LockError) -> R>(
     call: Call,
     body: Pin<Box<F>>,
 ) -> impl Future<Output = R> {
-    run_opaque(call, body).map(move |outcome| outcome.unwrap_or_else(or_else))
+    Run::new(Rest::of_call(call, told_by(or_else)), body)
 }
 
 /// Like [`run`] for a function that returns `impl IntoResponse` or `impl Responder`: such a type can't be made from a refusal,
@@ -212,9 +216,37 @@ pub fn run_opaque<R, F: Future<Output = R>>(
     call: Call,
     body: Pin<Box<F>>,
 ) -> impl Future<Output = Result<R, LockError>> {
-    // Boxed, for what the call needs itself: the annotated function's future then is no larger than the plain one's, whatever
-    // a later version needs. It is the box of the concrete future, never `dyn`, so that `Send` is inferred.
-    Box::pin(crate::manager::run_call(call, body))
+    Run::new(Rest::of_call(call, identity::<Result<R, LockError>>), body)
+}
+
+/// Like [`run`] with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where
+/// what the body returns is not.
+pub fn run_in_background<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+    refused: fn(LockError) -> R,
+) -> impl Future<Output = R> {
+    RunInBackground::new(RestInBackground::of_call(call, told_by(refused)), body)
+}
+
+/// Like [`run_or`] with `release = "background"`.
+pub fn run_or_in_background<R, F: Future<Output = R>, O: FnOnce(LockError) -> R>(
+    or_else: O,
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = R> {
+    RunInBackground::new(RestInBackground::of_call(call, told_by(or_else)), body)
+}
+
+/// Like [`run_opaque`] with `release = "background"`.
+pub fn run_opaque_in_background<R, F: Future<Output = R>>(
+    call: Call,
+    body: Pin<Box<F>>,
+) -> impl Future<Output = Result<R, LockError>> {
+    RunInBackground::new(
+        RestInBackground::of_call(call, identity::<Result<R, LockError>>),
+        body,
+    )
 }
 
 /// The hold of the running body, for the `guard` argument.
@@ -227,31 +259,4 @@ pub fn hold() -> Hold {
 #[must_use]
 pub fn hold_when(when: bool) -> Option<Hold> {
     when.then(hold)
-}
-
-/// Like [`run`] with `release = "background"`: the release is handed over instead of awaited, so the future is `Send` even where
-/// what the body returns is not.
-pub fn run_in_background<R, F: Future<Output = R>>(
-    call: Call,
-    body: Pin<Box<F>>,
-    refused: fn(LockError) -> R,
-) -> impl Future<Output = R> {
-    run_opaque_in_background(call, body).map(move |outcome| outcome.unwrap_or_else(refused))
-}
-
-/// Like [`run_or`] with `release = "background"`.
-pub fn run_or_in_background<R, F: Future<Output = R>, O: FnOnce(LockError) -> R>(
-    or_else: O,
-    call: Call,
-    body: Pin<Box<F>>,
-) -> impl Future<Output = R> {
-    run_opaque_in_background(call, body).map(move |outcome| outcome.unwrap_or_else(or_else))
-}
-
-/// Like [`run_opaque`] with `release = "background"`.
-pub fn run_opaque_in_background<R, F: Future<Output = R>>(
-    call: Call,
-    body: Pin<Box<F>>,
-) -> impl Future<Output = Result<R, LockError>> {
-    Box::pin(crate::manager::run_call_in_background(call, body))
 }

@@ -3,8 +3,6 @@
 //!
 //! A chain is what a body awaits itself. A task that it spawns is outside, a rival like any other.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
 
 use tokio::sync::{Mutex, OwnedMutexGuard};
@@ -112,20 +110,12 @@ pub(crate) fn held(watchdog: &Watchdog, record: &str) -> Option<Arc<Link>> {
     link.part.life.covers(clock::now()).then_some(link)
 }
 
-/// Runs a nested `body` under the lock that `link` has: no request, the same fencing token, and it is the outer body that gives
-/// the lock back. Dropping the future drops the body and passes the turn on.
-pub(crate) async fn reenter<F: Future>(
-    link: Arc<Link>,
-    body: Pin<Box<F>>,
-) -> Result<F::Output, LockError> {
-    let (_turn, part) = link.enter().await?;
+/// Waits until a nested body may run under the lock that `link` has: no request, the same fencing token, and it is the outer body
+/// that gives the lock back. The outer body checks the deadline before each of its polls, and the nested one runs inside of
+/// those.
+pub(crate) async fn reenter(link: Arc<Link>) -> Result<(Arc<Link>, Turn), LockError> {
+    let (turn, part) = link.enter().await?;
     let hold = Hold::new(part, link.watchdog.downgrade());
     let nested = Link::new(hold, Arc::clone(&link.record), link.watchdog.clone());
-    Ok(run_nested(nested, body).await)
-}
-
-/// Runs a body that has no lock of its own: the outer body checks the deadline before each of its polls, and this one runs
-/// inside of those.
-pub(crate) async fn run_nested<F: Future>(nested: Arc<Link>, mut body: Pin<Box<F>>) -> F::Output {
-    poll_fn(|context| nested.run(|| body.as_mut().poll(context))).await
+    Ok((nested, turn))
 }

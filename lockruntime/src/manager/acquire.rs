@@ -142,9 +142,7 @@ impl<'a> LockRequest<'a> {
         let body = Box::pin(body);
         let in_background = self.terms.in_background;
         let wanted = self.want(Mode::Queue)?;
-        let (value, guard) = run::run_wanted(self.manager, wanted, body).await?;
-        run::finish(guard, in_background).await;
-        Ok(value)
+        run::run_wanted(self.manager.clone(), wanted, body, in_background).await
     }
 
     async fn take(self, mode: Mode) -> Result<LockGuard, LockError> {

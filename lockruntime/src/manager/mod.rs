@@ -17,7 +17,6 @@ use std::time::Duration;
 pub use acquire::LockRequest;
 pub use builder::LockManagerBuilder;
 use naming::Naming;
-pub(crate) use run::{run_call, run_call_in_background};
 use several::Several;
 
 use crate::__private::{Call, CallKey, Said};

@@ -1,137 +1,352 @@
 //! Acquire, run the body, release; and what happens when the lock is lost midway.
+//!
+//! What is generic here is compiled anew for every annotated function, so it is little: the body and its value. All the rest is
+//! [`Locked`], which sees the body as something to poll.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use crate::__private::Call;
-use crate::error::LockError;
-use crate::guard::LockGuard;
+use crate::error::{LockError, LossReason};
+use crate::guard::{LockGuard, Part};
 use crate::manager::{LockManager, Wanted, several};
-use crate::reentry::{self, Link};
+use crate::reentry::{self, Link, Turn};
 use crate::{clock, current};
 
-/// What a body returned, and what is still to be given back.
-pub(crate) type Ran<T> = (T, Option<LockGuard>);
-
-/// Runs the body of an annotated function under its lock, or without one if its call says so.
-pub(crate) async fn run_call<F: Future>(
-    call: Call,
-    body: Pin<Box<F>>,
-) -> Result<F::Output, LockError> {
-    let (value, guard) = run_unreleased(call, body).await?;
-    finish(guard, false).await;
-    Ok(value)
+/// What a body runs under.
+pub(crate) struct Entered {
+    /// `None` without a lock.
+    pub(crate) link: Option<Arc<Link>>,
+    /// What is given back; `None` inside of a body that does.
+    pub(crate) guard: Option<LockGuard>,
+    /// Of keys that the chain has already; they pass on when dropped, after the body.
+    pub(crate) turns: Vec<Turn>,
 }
 
-/// The same without waiting for the release: nothing is awaited after the body, so that what it returned crosses no await.
-pub(crate) async fn run_call_in_background<F: Future>(
-    call: Call,
-    body: Pin<Box<F>>,
-) -> Result<F::Output, LockError> {
-    run_unreleased(call, body)
-        .await
-        .map(|(value, _guard)| value)
+type Entering = Pin<Box<dyn Future<Output = Result<Entered, LockError>> + Send>>;
+
+/// Whatever a call does but for its body.
+enum Locked {
+    Entering(Entering),
+    Under(Entered),
+    Releasing(Pin<Box<dyn Future<Output = ()> + Send>>),
+    Over,
 }
 
-async fn run_unreleased<F: Future>(
-    mut call: Call,
-    body: Pin<Box<F>>,
-) -> Result<Ran<F::Output>, LockError> {
-    if !call.0.locked {
-        return Ok((body.await, None));
+/// What became of one poll of the body.
+enum Step {
+    Pending,
+    /// It ran to its end.
+    Ended,
+    /// It was not polled, and never will be.
+    Refused(LockError),
+    /// It was not polled this time: its lock is gone. It has to be dropped before anything else happens.
+    Stopped(Part, LossReason),
+}
+
+impl Locked {
+    /// Polls `body` as soon as the lock is held, and as long as it is.
+    fn poll_body(
+        &mut self,
+        context: &mut Context<'_>,
+        body: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
+    ) -> Step {
+        if let Self::Entering(entering) = self {
+            match entering.as_mut().poll(context) {
+                Poll::Ready(Ok(entered)) => *self = Self::Under(entered),
+                Poll::Ready(Err(error)) => return Step::Refused(error),
+                Poll::Pending => return Step::Pending,
+            }
+        }
+        let Self::Under(entered) = self else {
+            return Step::Pending;
+        };
+        if let Some(guard) = &entered.guard {
+            // before each poll: after a pause the lease may be over, and somebody else may be inside
+            let now = clock::now();
+            for part in guard.parts() {
+                if let Poll::Ready(reason) = part.life.poll_stop(now, context.waker()) {
+                    return Step::Stopped(part.clone(), reason);
+                }
+            }
+        }
+        let poll = match &entered.link {
+            Some(link) => link.run(|| body(context)),
+            None => body(context),
+        };
+        match poll {
+            Poll::Ready(()) => Step::Ended,
+            Poll::Pending => Step::Pending,
+        }
     }
-    let Some(manager) = call.0.manager.take().or_else(current::manager) else {
-        return Err(LockError::NotConfigured {
-            template: call.0.key.template.to_owned(),
-            mode: call.0.terms.mode,
-        });
-    };
-    let wanted = manager.want_call(call)?;
-    run_wanted(&manager, wanted, body).await
+
+    /// Gives the lock back and waits for the answer. A release that fails never replaces the body's own value.
+    fn poll_release(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if let Self::Under(_) = self {
+            let released = self.leave().map(|guard| Box::pin(guard.finish()) as _);
+            *self = released.map_or(Self::Over, Self::Releasing);
+        }
+        if let Self::Releasing(releasing) = self {
+            ready!(releasing.as_mut().poll(context));
+        }
+        Poll::Ready(())
+    }
+
+    /// What is to be given back. Of a lock that is lost nothing is to be confirmed.
+    fn leave(&mut self) -> Option<LockGuard> {
+        let Self::Under(Entered { link, guard, turns }) = std::mem::replace(self, Self::Over)
+        else {
+            return None;
+        };
+        drop((link, turns));
+        guard.filter(LockGuard::is_held)
+    }
 }
 
-/// A release that fails, or isn't waited for, never replaces the body's own value.
-pub(crate) async fn finish(guard: Option<LockGuard>, in_background: bool) {
-    if let Some(guard) = guard
-        && !in_background
-        // of a lock that is lost nothing is to be confirmed
-        && guard.is_held()
+impl Step {
+    /// The error of a call that ended so, once its body is dropped.
+    fn error(self) -> Option<LockError> {
+        match self {
+            Self::Pending | Self::Ended => None,
+            Self::Refused(error) => Some(error),
+            Self::Stopped(part, reason) => {
+                part.noticed_loss();
+                Some(part.ended(reason))
+            }
+        }
+    }
+}
+
+/// A body of some type, as the rest of its call sees it.
+trait Body<T> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<T>;
+
+    /// Drops it, and with it its locals.
+    fn end(&mut self);
+}
+
+impl<F: Future> Body<F::Output> for Option<Pin<Box<F>>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<F::Output> {
+        match self {
+            Some(body) => body.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn end(&mut self) {
+        *self = None;
+    }
+}
+
+/// A call that waits for its release. Fields are dropped in their order: on every way out the body's locals go first.
+pub(crate) struct Run<F: Future, E> {
+    body: Option<Pin<Box<F>>>,
+    rest: Box<Rest<F::Output, E>>,
+}
+
+/// What of it doesn't know the body's type: compiled once for all functions of one output.
+pub(crate) struct Rest<T, E> {
+    value: Option<T>,
+    locked: Locked,
+    end: Option<E>,
+}
+
+impl<F: Future, E> Run<F, E> {
+    pub(crate) fn new(rest: Box<Rest<F::Output, E>>, body: Pin<Box<F>>) -> Self {
+        let body = Some(body);
+        Self { body, rest }
+    }
+}
+
+// nothing is pinned by this type: the body has its own box
+impl<F: Future, E> Unpin for Run<F, E> {}
+
+impl<F: Future, E, R> Future for Run<F, E>
+where
+    E: FnOnce(Result<F::Output, LockError>) -> R,
+{
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let Self { body, rest } = self.get_mut();
+        rest.poll(context, body)
+    }
+}
+
+impl<T, E> Rest<T, E> {
+    /// For an annotated function.
+    pub(crate) fn of_call(call: Call, end: E) -> Box<Self> {
+        Self::new(enter_call(call), end)
+    }
+
+    fn new(entering: Entering, end: E) -> Box<Self> {
+        Box::new(Self {
+            value: None,
+            locked: Locked::Entering(entering),
+            end: Some(end),
+        })
+    }
+
+    fn poll<R>(&mut self, context: &mut Context<'_>, body: &mut dyn Body<T>) -> Poll<R>
+    where
+        E: FnOnce(Result<T, LockError>) -> R,
     {
-        guard.finish().await;
+        let mut outcome = self.value.take().map(Ok);
+        if outcome.is_none() {
+            outcome = Some(ready!(self.locked.poll_to_end(context, body)));
+        }
+        // the value stays here only while something is awaited
+        if let Some(Ok(value)) = outcome {
+            if self.locked.poll_release(context).is_pending() {
+                self.value = Some(value);
+                return Poll::Pending;
+            }
+            outcome = Some(Ok(value));
+        }
+        let end = self.end.take();
+        let (end, outcome) = end.zip(outcome).expect("polled after its end");
+        Poll::Ready(end(outcome))
     }
 }
 
-/// Runs `body` under what is wanted: locks that this call chain has already, else such that are acquired.
+/// A call that hands its release over: what its body returns is never kept, so it needs no `Send`.
+pub(crate) struct RunInBackground<F, E> {
+    body: Option<Pin<Box<F>>>,
+    rest: Box<RestInBackground<E>>,
+}
+
+pub(crate) struct RestInBackground<E> {
+    locked: Locked,
+    end: Option<E>,
+}
+
+impl<E> RestInBackground<E> {
+    /// For an annotated function.
+    pub(crate) fn of_call(call: Call, end: E) -> Box<Self> {
+        Self::new(enter_call(call), end)
+    }
+
+    fn new(entering: Entering, end: E) -> Box<Self> {
+        Box::new(Self {
+            locked: Locked::Entering(entering),
+            end: Some(end),
+        })
+    }
+}
+
+impl<F, E> RunInBackground<F, E> {
+    pub(crate) fn new(rest: Box<RestInBackground<E>>, body: Pin<Box<F>>) -> Self {
+        let body = Some(body);
+        Self { body, rest }
+    }
+}
+
+impl<F, E> Unpin for RunInBackground<F, E> {}
+
+impl<F: Future, E, R> Future for RunInBackground<F, E>
+where
+    E: FnOnce(Result<F::Output, LockError>) -> R,
+{
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let Self { body, rest } = self.get_mut();
+        let outcome = ready!(rest.locked.poll_to_end(context, body));
+        // the guard's drop hands the release over
+        rest.locked = Locked::Over;
+        let end = rest.end.take().expect("polled after its end");
+        Poll::Ready(end(outcome))
+    }
+}
+
+impl Locked {
+    /// Ready when the body has ended, and is dropped.
+    fn poll_to_end<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        body: &mut dyn Body<T>,
+    ) -> Poll<Result<T, LockError>> {
+        let mut value = None;
+        let step = self.poll_body(context, &mut |context| {
+            body.poll(context).map(|ended| value = Some(ended))
+        });
+        if matches!(step, Step::Pending) {
+            return Poll::Pending;
+        }
+        body.end();
+        if let Some(error) = step.error() {
+            *self = Self::Over;
+            return Poll::Ready(Err(error));
+        }
+        Poll::Ready(Ok(value.expect("a body that ended has a value")))
+    }
+}
+
+/// Runs `body` under what is wanted, and waits for the release unless `in_background`.
 pub(crate) async fn run_wanted<F: Future>(
-    manager: &LockManager,
+    manager: LockManager,
     wanted: Wanted,
     body: Pin<Box<F>>,
-) -> Result<Ran<F::Output>, LockError> {
+    in_background: bool,
+) -> Result<F::Output, LockError> {
+    let entering: Entering = Box::pin(async move { enter(&manager, wanted).await });
+    if in_background {
+        let rest = RestInBackground::new(entering, std::convert::identity);
+        RunInBackground::new(rest, body).await
+    } else {
+        Run::new(Rest::new(entering, std::convert::identity), body).await
+    }
+}
+
+/// What an annotated call asks for; nothing is locked if it says so.
+fn enter_call(mut call: Call) -> Entering {
+    Box::pin(async move {
+        if !call.0.locked {
+            return Ok(Entered {
+                link: None,
+                guard: None,
+                turns: Vec::new(),
+            });
+        }
+        let Some(manager) = call.0.manager.take().or_else(current::manager) else {
+            return Err(LockError::NotConfigured {
+                template: call.0.key.template.to_owned(),
+                mode: call.0.terms.mode,
+            });
+        };
+        let wanted = manager.want_call(call)?;
+        enter(&manager, wanted).await
+    })
+}
+
+/// Takes what is wanted: locks that this call chain has already, else such that are acquired. Dropping the future gives back
+/// what it has.
+async fn enter(manager: &LockManager, wanted: Wanted) -> Result<Entered, LockError> {
     let order = match wanted {
         Wanted::One(order) => order,
         // boxed, so that calls of one key don't carry its size
-        Wanted::Several(several) => return Box::pin(several::run(manager, several, body)).await,
+        Wanted::Several(several) => return Box::pin(several::enter(manager, several)).await,
     };
     if let Some(link) = manager.held(&order.record) {
         if !order.reentrant {
             return Err(order.self_deadlock());
         }
         drop(order);
-        return reentry::reenter(link, body)
-            .await
-            .map(|value| (value, None));
+        let (link, turn) = reentry::reenter(link).await?;
+        return Ok(Entered {
+            link: Some(link),
+            guard: None,
+            turns: vec![turn],
+        });
     }
     let record = Arc::clone(&order.record);
     let guard = manager.acquire(order).await?;
     let link = Link::new(guard.hold(), record, guard.watchdog().clone());
-    run_under(guard, link, body).await
-}
-
-/// Runs `body` while `guard` holds; a body that loses its lock is dropped before anything else happens.
-pub(crate) async fn run_under<F: Future>(
-    guard: LockGuard,
-    link: Arc<Link>,
-    body: Pin<Box<F>>,
-) -> Result<Ran<F::Output>, LockError> {
-    let mut running = Running {
-        body: Some(body),
-        link,
-        guard,
-    };
-    let outcome = (&mut running).await;
-    outcome.map(|value| (value, Some(running.guard)))
-}
-
-/// A body under its lock. The body goes before the guard: on every way out its locals are dropped before the release.
-struct Running<F> {
-    body: Option<Pin<Box<F>>>,
-    link: Arc<Link>,
-    guard: LockGuard,
-}
-
-impl<F: Future> Future for &mut Running<F> {
-    type Output = Result<F::Output, LockError>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let running = self.get_mut();
-        let Some(body) = &mut running.body else {
-            return Poll::Pending;
-        };
-        // before each poll: after a pause the lease may be over, and somebody else may be inside
-        let now = clock::now();
-        for part in running.guard.parts() {
-            if let Poll::Ready(reason) = part.life.poll_stop(now, context.waker()) {
-                running.body = None;
-                part.noticed_loss();
-                return Poll::Ready(Err(part.ended(reason)));
-            }
-        }
-        let poll = running.link.run(|| body.as_mut().poll(context));
-        poll.map(|value| {
-            running.body = None;
-            Ok(value)
-        })
-    }
+    Ok(Entered {
+        link: Some(link),
+        guard: Some(guard),
+        turns: Vec::new(),
+    })
 }

@@ -4,7 +4,7 @@
 //! fails half-way gives back what it has; a body never runs with less than all.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -14,9 +14,9 @@ use crate::error::LockError;
 use crate::guard::{Hold, LockGuard, Part};
 use crate::key::LockKey;
 use crate::manager::LockManager;
-use crate::manager::run::{Ran, run_under};
+use crate::manager::run::Entered;
 use crate::options::Mode;
-use crate::reentry::{self, Link, Turn};
+use crate::reentry::{Link, Turn};
 use crate::watchdog::Order;
 
 /// Of a wait that is as good as over.
@@ -54,23 +54,18 @@ struct Taken {
     parts: Vec<(Arc<str>, Part)>,
 }
 
-/// Runs `body` under all keys.
-pub(crate) async fn run<F: Future>(
-    manager: &LockManager,
-    several: Several,
-    body: Pin<Box<F>>,
-) -> Result<Ran<F::Output>, LockError> {
+/// Takes all keys for a body.
+pub(crate) async fn enter(manager: &LockManager, several: Several) -> Result<Entered, LockError> {
     let given = several.given.clone();
     let Taken { own, turns, parts } = take(manager, several, true).await?;
-    // declared before the body's future: on every way out the turns pass on after it
-    let _turns = turns;
     let hold = hold_of(&given, &parts, manager);
     let link = Link::of_several(&hold, parts, manager.watchdog())
         .expect("a call of several keys has one at least");
-    match own {
-        Some(guard) => run_under(guard, link, body).await,
-        None => Ok((reentry::run_nested(link, body).await, None)),
-    }
+    Ok(Entered {
+        link: Some(link),
+        guard: own,
+        turns,
+    })
 }
 
 /// Takes all keys for a guard, which has no body to go on in.
