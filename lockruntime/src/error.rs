@@ -125,6 +125,16 @@ pub enum LockError {
         /// What the storage said.
         source: BackendError,
     },
+    /// Too few nodes of a quorum answered; what the others did is undone in the background.
+    #[non_exhaustive]
+    NoQuorum {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How many answered, and why the others didn't.
+        source: BackendError,
+    },
     /// The backend of this manager can't do what was asked for.
     #[non_exhaustive]
     Unsupported {
@@ -183,6 +193,7 @@ impl LockError {
             | Self::ShuttingDown { key, .. }
             | Self::Backend { key, .. }
             | Self::Permission { key, .. }
+            | Self::NoQuorum { key, .. }
             | Self::Unsupported { key, .. } => key.as_str(),
             Self::InvalidKey { template, .. } | Self::NotConfigured { template, .. } => template,
         }
@@ -201,6 +212,7 @@ impl LockError {
             | Self::ShuttingDown { mode, .. }
             | Self::Backend { mode, .. }
             | Self::Permission { mode, .. }
+            | Self::NoQuorum { mode, .. }
             | Self::Unsupported { mode, .. }
             | Self::InvalidKey { mode, .. }
             | Self::NotConfigured { mode, .. } => *mode,
@@ -230,7 +242,9 @@ impl LockError {
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
             | Self::HoldCapReached { .. } => true,
-            Self::Backend { source, .. } => source.kind().is_transient(),
+            Self::Backend { source, .. } | Self::NoQuorum { source, .. } => {
+                source.kind().is_transient()
+            }
             Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
             | Self::InvalidLease { .. }
@@ -244,6 +258,8 @@ impl LockError {
     pub(crate) fn from_backend(key: LockKey, mode: Mode, source: BackendError) -> Self {
         if source.kind() == BackendErrorKind::Permission {
             Self::Permission { key, mode, source }
+        } else if source.kind() == BackendErrorKind::NoQuorum {
+            Self::NoQuorum { key, mode, source }
         } else {
             Self::Backend { key, mode, source }
         }
@@ -323,6 +339,9 @@ impl fmt::Display for LockError {
             Self::Permission { key, source, .. } => {
                 write!(f, "lock {key:?} was not permitted: {source}")
             }
+            Self::NoQuorum { key, source, .. } => {
+                write!(f, "lock {key:?} could not be decided: {source}")
+            }
             Self::Unsupported { key, what, .. } => {
                 write!(f, "lock {key:?}: this backend has no {what}")
             }
@@ -333,7 +352,9 @@ impl fmt::Display for LockError {
 impl Error for LockError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Backend { source, .. } | Self::Permission { source, .. } => Some(source),
+            Self::Backend { source, .. }
+            | Self::Permission { source, .. }
+            | Self::NoQuorum { source, .. } => Some(source),
             Self::Busy { .. }
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
@@ -356,6 +377,8 @@ pub enum BackendErrorKind {
     Unreachable,
     /// No answer came in time; the request may have been executed.
     Timeout,
+    /// Too few nodes of a quorum answered.
+    NoQuorum,
     /// The server is loading its data, runs a long script, or has no master.
     NotReady,
     /// The server is a replica and refuses writes.
@@ -379,6 +402,7 @@ impl BackendErrorKind {
         match self {
             Self::Unreachable
             | Self::Timeout
+            | Self::NoQuorum
             | Self::NotReady
             | Self::ReadOnly
             | Self::OutOfMemory => true,
@@ -388,7 +412,10 @@ impl BackendErrorKind {
 
     /// Whether a waiter keeps asking instead of giving up at once.
     pub(crate) fn is_outage(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Timeout | Self::NotReady)
+        matches!(
+            self,
+            Self::Unreachable | Self::Timeout | Self::NoQuorum | Self::NotReady
+        )
     }
 }
 

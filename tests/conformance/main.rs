@@ -7,6 +7,7 @@
 )]
 
 mod memory;
+mod quorum;
 mod redis;
 mod redis_least;
 mod suite;

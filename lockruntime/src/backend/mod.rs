@@ -30,6 +30,8 @@
 mod capability;
 pub mod memory;
 mod outcome;
+#[cfg(feature = "quorum")]
+pub mod quorum;
 #[cfg(feature = "redis")]
 pub mod redis;
 mod request;
@@ -83,6 +85,12 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
     /// An error means that it could not be looked at.
     fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
         Box::pin(std::future::ready(Ok(Health::new())))
+    }
+
+    /// Ready when nothing is left that the backend does by itself for earlier calls; asked for in the end. A backend that does
+    /// nothing by itself needs no such method.
+    fn finish(&self) -> BoxFuture<()> {
+        Box::pin(std::future::ready(()))
     }
 
     /// A read-only picture of one key.

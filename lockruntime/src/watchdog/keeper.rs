@@ -59,12 +59,25 @@ pub(crate) enum Message {
     },
 }
 
+/// How long a backend's own work may take in the end.
+const FINISH: Duration = Duration::from_secs(1);
+
 /// A call that came back.
 enum Done {
     Asked(OwnerToken, Moment, Asked),
     Released(OwnerToken, Moment, Result<Released, BackendError>),
     Withdrawn(OwnerToken, Moment, Result<Withdrawn, BackendError>),
+    /// The backend has nothing left to do by itself.
+    Finished,
     Nothing,
+}
+
+/// What the backend does by itself for earlier calls, in the end.
+#[derive(PartialEq)]
+enum Rest {
+    Unasked,
+    Asked,
+    Done,
 }
 
 /// A shutdown that is under way.
@@ -86,6 +99,7 @@ pub(crate) struct Keeper {
     /// The backend has answered before.
     known: bool,
     stopping: Option<Stopping>,
+    rest: Rest,
     /// Renewals of this turn of the loop, sent together at its end.
     renewals: Vec<OwnerToken>,
     scratch: Calls,
@@ -116,6 +130,7 @@ impl Keeper {
             calls: FuturesUnordered::new(),
             known: false,
             stopping: None,
+            rest: Rest::Unasked,
             renewals: Vec::new(),
             scratch: Calls::new(),
         }
@@ -131,7 +146,7 @@ impl Keeper {
         });
         let mut backend = Some(self.backend.run(&self.channel, wakeups));
         let mut messages = Vec::with_capacity(GULP);
-        while self.open || !self.attempts.is_empty() {
+        while self.open || !self.attempts.is_empty() || self.rest != Rest::Done {
             let woken = self.next(&mut backend, &mut messages).await;
             let now = clock::now();
             match woken {
@@ -143,6 +158,7 @@ impl Keeper {
             }
             self.fire_timers(now);
             self.send_renewals();
+            self.finish_backend();
             self.stop(now);
         }
     }
@@ -285,6 +301,7 @@ impl Keeper {
                 });
                 self.name_next(next, sent, now);
             }
+            Done::Finished => self.rest = Rest::Done,
             Done::Nothing => {}
         }
     }
@@ -484,12 +501,26 @@ impl Keeper {
         }
     }
 
+    /// When no more work comes and none is left, lets the backend finish its own.
+    fn finish_backend(&mut self) {
+        let ends = !self.open || self.stopping.is_some();
+        if ends && self.attempts.is_empty() && self.rest == Rest::Unasked {
+            self.rest = Rest::Asked;
+            let finish = self.backend.finish();
+            self.calls.push(Box::pin(async move {
+                // what takes too long is left to the leases
+                let _ended = clock::within(FINISH, finish).await;
+                Done::Finished
+            }));
+        }
+    }
+
     /// Takes a shutdown further. New work stays refused for good.
     fn stop(&mut self, now: Moment) {
         let Some(stopping) = &mut self.stopping else {
             return;
         };
-        let nothing_left = self.attempts.is_empty();
+        let nothing_left = self.attempts.is_empty() && self.rest == Rest::Done;
         for (_, done) in stopping
             .done
             .extract_if(.., |(until, _)| nothing_left || now >= *until)

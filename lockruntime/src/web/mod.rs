@@ -98,7 +98,7 @@ impl Refusal {
                 detail: "The service is shutting down. Nothing was done; try again.",
                 retry_after: None,
             },
-            LockError::Backend { .. } => Self {
+            LockError::Backend { .. } | LockError::NoQuorum { .. } => Self {
                 status: 503,
                 name: "lock-unavailable",
                 title: "Lock unavailable",

@@ -5,6 +5,8 @@ mod connect;
 pub(crate) mod fuzzing;
 mod info;
 mod keys;
+#[cfg(feature = "quorum")]
+mod node;
 mod record;
 mod reply;
 mod rights;

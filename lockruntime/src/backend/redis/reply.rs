@@ -128,7 +128,7 @@ pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
     Some(Ok(Snapshot { held, waiting }))
 }
 
-fn sequence(value: &Value) -> Option<&[Value]> {
+pub(super) fn sequence(value: &Value) -> Option<&[Value]> {
     value.as_sequence()
 }
 
@@ -140,12 +140,12 @@ fn bytes(value: &Value) -> Option<&[u8]> {
     }
 }
 
-fn text(value: &Value) -> Option<&str> {
+pub(super) fn text(value: &Value) -> Option<&str> {
     std::str::from_utf8(bytes(value)?).ok()
 }
 
 /// A number that isn't negative, as integer or digits.
-fn number(value: &Value) -> Option<u64> {
+pub(super) fn number(value: &Value) -> Option<u64> {
     match value {
         Value::Int(number) => u64::try_from(*number).ok(),
         other => text(other)?.parse().ok(),
@@ -173,7 +173,8 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
         BackendErrorKind::Unreachable => {
             format!("Redis at {address} can't be reached; check the address and that it is running")
         }
-        BackendErrorKind::Timeout => {
+        // one server has no quorum
+        BackendErrorKind::Timeout | BackendErrorKind::NoQuorum => {
             format!("Redis at {address} gave no answer in time; it may be overloaded or cut off")
         }
         BackendErrorKind::NotReady => format!(

@@ -1,0 +1,419 @@
+//! An ask on a quorum: the courtesy queue, the two rounds of a bid, and what is cleaned up when it fails.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use rand::RngExt;
+
+use super::node::{Bid, Committed, Granting, Keep, Lined, Node, Place};
+use super::round::Round;
+use super::tally::{Tally, Verdict};
+use super::tickets::Hold;
+use super::{SNAPSHOT, Shared};
+use crate::backend::{Answer, Ask, BackendError, Renewed};
+use crate::clock::{self, Moment};
+use crate::options::Mode;
+use crate::token::{FencingToken, OwnerToken};
+
+/// After two contenders split the votes each waits a random part of this, so that one of them comes first.
+const SPLIT_PAUSE: Duration = Duration::from_millis(25);
+/// A node that has been without data for less than this may be one of a new quorum.
+const JUST_BORN: Duration = Duration::from_secs(1);
+/// How long a majority waits for the answer of the node with the queue.
+const FRONT_PATIENCE: Duration = Duration::from_millis(20);
+/// A node whose queue was out of reach is passed over for so long.
+const QUEUE_PAUSE: Duration = Duration::from_secs(2);
+
+/// How a bid ended.
+enum Outcome {
+    Won(Hold),
+    /// Others hold it: when a majority may be free.
+    Held {
+        left: Duration,
+    },
+    /// Others wait.
+    Queued,
+    /// Nobody has a majority.
+    Split,
+    /// No node has any data: none is missing any.
+    Newborn,
+    /// Some nodes have no data, and somebody may just be finding out that none has.
+    Young(BackendError),
+    NoQuorum(BackendError),
+}
+
+impl Shared {
+    pub(super) async fn ask(self: &Arc<Self>, ask: &Ask) -> Result<Answer, BackendError> {
+        let until = clock::now() + ask.valid;
+        let (hold, mut lined) = self.tickets.begin(ask.ticket);
+        let (answer, hold) = match self.hold_on(ask, hold, until).await {
+            Some(hold) => (Ok(Answer::Held { token: hold.token }), Some(hold)),
+            None => self.compete(ask, &mut lined, until).await,
+        };
+        if hold.is_some()
+            && let Some(queue) = lined.take()
+        {
+            self.leave_queue(ask, queue);
+        }
+        if !self.tickets.end(ask.ticket, hold.as_ref(), lined) {
+            // withdrawn meanwhile; the answer makes the keeper withdraw once more
+            if let Some(hold) = hold {
+                self.clean_up(hold, self.every_node(), BTreeSet::new());
+            }
+            if let Some(queue) = lined {
+                self.leave_queue(ask, queue);
+            }
+        }
+        answer
+    }
+
+    /// A lock that the ticket has already: the answer came too late to begin with it.
+    async fn hold_on(
+        self: &Arc<Self>,
+        ask: &Ask,
+        hold: Option<Hold>,
+        until: Moment,
+    ) -> Option<Hold> {
+        let hold = hold?;
+        let left = until.since(clock::now());
+        match self.keep(ask.ticket, &hold, ask.lease, left).await {
+            Ok(Renewed::Renewed) => Some(hold),
+            Ok(Renewed::Lost) | Err(_) => {
+                self.clean_up(hold, self.every_node(), BTreeSet::new());
+                None
+            }
+        }
+    }
+
+    async fn compete(
+        self: &Arc<Self>,
+        ask: &Ask,
+        lined: &mut Option<usize>,
+        until: Moment,
+    ) -> (Result<Answer, BackendError>, Option<Hold>) {
+        // only the head of the queue bids, and whoever comes first
+        let mut place = None;
+        if lined.is_some() {
+            place = self.line_up(ask, lined).await;
+            if let Some(Lined { number, rank }) = place
+                && rank > 0
+            {
+                let left = ask.beat;
+                return (Ok(Answer::Waiting { number, rank, left }), None);
+            }
+        }
+        let left = loop {
+            let outcome = self.bid(ask, until).await;
+            let pause = SPLIT_PAUSE.mul_f64(rand::rng().random());
+            let has_time = clock::now() + pause < until;
+            match outcome {
+                Outcome::Won(hold) => {
+                    return (Ok(Answer::Held { token: hold.token }), Some(hold));
+                }
+                Outcome::NoQuorum(error) => return (Err(error), None),
+                Outcome::Newborn if has_time => self.establish(&ask.record, until).await,
+                Outcome::Young(_) if has_time => clock::sleep(pause).await,
+                Outcome::Young(error) => return (Err(error), None),
+                Outcome::Split if has_time && ask.mode == Mode::Reject => clock::sleep(pause).await,
+                Outcome::Newborn | Outcome::Split => break pause,
+                Outcome::Queued => break ask.beat,
+                Outcome::Held { left } => break left,
+            }
+        };
+        if ask.mode == Mode::Reject {
+            let left = Some(left).filter(|left| !left.is_zero());
+            return (Ok(Answer::Busy { left }), None);
+        }
+        if place.is_none() {
+            place = self.line_up(ask, lined).await;
+        }
+        // without any queue everybody tries again, each after another while
+        let Lined { number, rank } = place.unwrap_or(Lined { number: 0, rank: 0 });
+        (Ok(Answer::Waiting { number, rank, left }), None)
+    }
+
+    /// Takes or keeps a place on the first node that answers.
+    async fn line_up(&self, ask: &Ask, lined: &mut Option<usize>) -> Option<Lined> {
+        let place = Place {
+            record: Arc::clone(&ask.record),
+            member: ask.member(),
+            beat: ask.beat,
+            channel: Arc::clone(&ask.channel),
+            valid: ask.valid / 2,
+        };
+        for (index, node) in self.nodes.iter().enumerate() {
+            if self.is_passed_over(index) {
+                continue;
+            }
+            if let Ok(found) = node.line_up(&place).await {
+                *lined = Some(index);
+                return Some(found);
+            }
+            self.queue_fails(index);
+        }
+        *lined = None;
+        None
+    }
+
+    /// The node whose queue counts.
+    fn front(&self) -> Option<usize> {
+        (0..self.nodes.len()).find(|index| !self.is_passed_over(*index))
+    }
+
+    fn is_passed_over(&self, index: usize) -> bool {
+        let failed = self
+            .queue_failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        failed
+            .get(index)
+            .is_some_and(|at| *at > Moment::ZERO && *at + QUEUE_PAUSE > clock::now())
+    }
+
+    fn queue_fails(&self, index: usize) {
+        let mut failed = self
+            .queue_failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = failed.get_mut(index) {
+            *at = clock::now();
+        }
+    }
+
+    /// A token of at least `least`.
+    fn next_token(&self, least: u64) -> FencingToken {
+        let mut greatest = self.greatest.lock().unwrap_or_else(PoisonError::into_inner);
+        *greatest = least.max(*greatest + 1);
+        FencingToken::new(*greatest)
+    }
+
+    /// Gives up a place in the background. A node that isn't reached lets it die.
+    fn leave_queue(self: &Arc<Self>, ask: &Ask, queue: usize) {
+        if let Some(node) = self.nodes.get(queue) {
+            let leave = node.leave(&ask.record, &ask.member(), ask.valid);
+            self.background.add(async move { drop(leave.await) });
+        }
+    }
+
+    async fn establish(&self, record: &Arc<str>, until: Moment) {
+        let mut round = self.all(|node| node.establish(record, SNAPSHOT));
+        while round.next(until).await.is_some() {}
+    }
+
+    /// Both rounds of one bid.
+    async fn bid(self: &Arc<Self>, ask: &Ask, until: Moment) -> Outcome {
+        let bid = Arc::new(Bid {
+            record: Arc::clone(&ask.record),
+            id: OwnerToken::random(),
+            ticket: ask.ticket,
+            member: ask.member(),
+            lease: ask.lease,
+            holder: Arc::clone(&ask.holder),
+            valid: until.since(clock::now()),
+            quarantine: self.quarantine,
+        });
+        let mut round = self.all(|node| node.grant(&bid));
+        let mut tally = Tally::new(self.nodes.len());
+        // what needs no cleaning, and what may still change
+        let (mut clean, mut silent) = (BTreeSet::new(), self.every_node());
+        let mut queued = false;
+        let mut greatest = 0;
+        let (mut newborn, mut youngest) = (0, Duration::ZERO);
+        let front = self.front();
+        let mut patience = None;
+        loop {
+            let limit = match tally.verdict() {
+                Verdict::Open => until,
+                Verdict::Failed => break,
+                // the queue's node has a say, if it hurries
+                Verdict::Won if front.is_some_and(|front| silent.contains(&front)) => {
+                    until.min(*patience.get_or_insert_with(|| clock::now() + FRONT_PATIENCE))
+                }
+                Verdict::Won => break,
+            };
+            let Some((node, answer)) = round.next(limit).await else {
+                if let (Some(front), Some(_)) = (front, patience) {
+                    self.queue_fails(front);
+                }
+                break;
+            };
+            silent.remove(&node);
+            if !matches!(answer, Ok(Granting::Granted { .. }) | Err(_)) {
+                clean.insert(node);
+            }
+            match answer {
+                Ok(Granting::Granted { last, micros }) => {
+                    greatest = greatest.max(last + 1).max(micros);
+                    tally.yes(node);
+                }
+                Ok(Granting::Held { left }) => tally.no(left),
+                Ok(Granting::Queued { left }) => {
+                    queued |= front == Some(node);
+                    tally.no(left);
+                }
+                Ok(Granting::Newborn { left }) => {
+                    newborn += 1;
+                    youngest = youngest.max(left);
+                    tally.failed(node, out_of_count(left));
+                }
+                Err(error) => {
+                    silent.insert(node);
+                    tally.failed(node, error);
+                }
+            }
+        }
+        if tally.verdict() != Verdict::Won || queued {
+            // those that are still to answer may be newborn too
+            while newborn > 0
+                && let Some((_, Ok(Granting::Newborn { .. }))) = round.next(until).await
+            {
+                newborn += 1;
+            }
+            let targets = self.every_node().difference(&clean).copied().collect();
+            let token = FencingToken::new(0);
+            self.clean_up(Hold { bid, token }, targets, silent);
+            return if queued {
+                Outcome::Queued
+            } else if newborn == self.nodes.len() {
+                Outcome::Newborn
+            } else if newborn > 0 && youngest + JUST_BORN > self.quarantine && !tally.is_quorate() {
+                Outcome::Young(self.no_quorum(&tally))
+            } else if !tally.is_quorate() {
+                Outcome::NoQuorum(self.no_quorum(&tally))
+            } else {
+                match tally.free_in() {
+                    Some(left) if !left.is_zero() => Outcome::Held { left },
+                    _ => Outcome::Split,
+                }
+            };
+        }
+        let keep = Keep {
+            token: self.next_token(greatest),
+            lease: ask.lease,
+            timeout: until.since(clock::now()),
+        };
+        let readers: BTreeSet<usize> = tally.ayes().iter().copied().collect();
+        if let Err(error) = self.write_back(&bid, &readers, keep, until).await {
+            let token = keep.token;
+            self.clean_up(Hold { bid, token }, self.every_node(), silent);
+            return error;
+        }
+        self.take_late_grants(ask.ticket, Arc::clone(&bid), round, keep);
+        Outcome::Won(Hold {
+            bid,
+            token: keep.token,
+        })
+    }
+
+    /// The second round, to the nodes whose tokens were read: others don't count.
+    async fn write_back(
+        self: &Arc<Self>,
+        bid: &Arc<Bid>,
+        readers: &BTreeSet<usize>,
+        keep: Keep,
+        until: Moment,
+    ) -> Result<(), Outcome> {
+        let calls = readers
+            .iter()
+            .filter_map(|index| Some((*index, self.nodes.get(*index)?.commit(bid, keep))));
+        let mut round = Round::new(calls);
+        let mut tally = Tally::among(self.nodes.len(), readers.len());
+        while tally.verdict() == Verdict::Open
+            && let Some((node, answer)) = round.next(until).await
+        {
+            match answer {
+                Ok(Committed::Done) => tally.yes(node),
+                Ok(Committed::Refused) => tally.no(Duration::ZERO),
+                Err(error) => tally.failed(node, error),
+            }
+        }
+        match tally.verdict() {
+            Verdict::Won => {
+                self.background
+                    .add(async move { while round.rest().await.is_some() {} });
+                Ok(())
+            }
+            Verdict::Failed | Verdict::Open if tally.refusals() > 0 => Err(Outcome::Split),
+            Verdict::Failed | Verdict::Open => Err(Outcome::NoQuorum(self.no_quorum(&tally))),
+        }
+    }
+
+    /// Grants that come after the majority's: the more nodes, the more of them may fail later.
+    fn take_late_grants(
+        self: &Arc<Self>,
+        ticket: OwnerToken,
+        bid: Arc<Bid>,
+        mut round: Round<Granting>,
+        keep: Keep,
+    ) {
+        let shared = Arc::clone(self);
+        self.background.add(async move {
+            while let Some((index, answer)) = round.rest().await {
+                let Some(node) = shared.nodes.get(index) else {
+                    continue;
+                };
+                match answer {
+                    Ok(Granting::Granted { .. }) => {
+                        let committed = node.commit(&bid, keep).await;
+                        if !matches!(committed, Ok(Committed::Done))
+                            || !shared.tickets.holds(ticket, &bid)
+                        {
+                            let (bid, token) = (Arc::clone(&bid), keep.token);
+                            let target = BTreeSet::from([index]);
+                            shared.clean_up(Hold { bid, token }, target, BTreeSet::new());
+                        }
+                    }
+                    // it may be executed yet; a renewal takes it along, or it is given back
+                    Err(_) => {
+                        let (shared, bid) = (Arc::clone(&shared), Arc::clone(&bid));
+                        shared.clone().background.add(async move {
+                            clock::sleep(bid.valid).await;
+                            if !shared.tickets.holds(ticket, &bid) {
+                                let target = BTreeSet::from([index]);
+                                let token = keep.token;
+                                shared.clean_up(Hold { bid, token }, target, BTreeSet::new());
+                            }
+                        });
+                    }
+                    Ok(
+                        Granting::Held { .. } | Granting::Queued { .. } | Granting::Newborn { .. },
+                    ) => {}
+                }
+            }
+        });
+    }
+
+    /// Frees nodes in the background. `silent`: a grant may still be executed there.
+    pub(super) fn clean_up(
+        self: &Arc<Self>,
+        hold: Hold,
+        targets: BTreeSet<usize>,
+        silent: BTreeSet<usize>,
+    ) {
+        let shared = Arc::clone(self);
+        self.background.add(async move {
+            let cleaning = targets.iter().filter_map(|index| {
+                let node: &Arc<dyn Node> = shared.nodes.get(*index)?;
+                Some(shared.clean(node, &hold, silent.contains(index)))
+            });
+            join_all(cleaning).await;
+        });
+    }
+
+    pub(super) fn every_node(&self) -> BTreeSet<usize> {
+        (0..self.nodes.len()).collect()
+    }
+}
+
+/// Why a node that lost its data doesn't count.
+fn out_of_count(left: Duration) -> BackendError {
+    BackendError::new(
+        crate::backend::BackendErrorKind::NotReady,
+        format!(
+            "it started without its data and may have forgotten a lock; it counts again in {} s",
+            left.as_secs() + 1
+        ),
+    )
+}

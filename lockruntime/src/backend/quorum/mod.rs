@@ -1,0 +1,394 @@
+//! Locks on a quorum of independent masters (Redlock): a majority of them decides, whatever the others do.
+//!
+//! A bid takes two rounds. In the first every node grants the lock if it is free there, and tells the greatest token it knows;
+//! in the second the nodes that granted take the new token, which is greater than all of those. Two bids that won share a node,
+//! and on it their times from grant to write-back don't overlap: so the later one has read the earlier one's token, whatever
+//! clocks do. `tests/models` searches through this.
+//!
+//! Nothing waits for the slowest node: what comes later is taken along, or cleaned up, in the background.
+//!
+//! The queue is a courtesy: it stands on the first node that answers, and only its head bids. Nothing but the order depends
+//! on it.
+
+mod background;
+mod bidding;
+mod node;
+mod round;
+mod tally;
+mod tickets;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::backend::{
+    Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Release, Released, Renew, Renewals,
+    Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
+};
+use crate::clock;
+use background::{Background, Handed};
+pub(crate) use node::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
+use round::Round;
+use tally::{Tally, Verdict, majority};
+use tickets::{Hold, Tickets};
+
+/// The longest lease on a quorum, and so how long a node that lost its data is left out.
+pub(crate) const QUARANTINE: Duration = Duration::from_secs(60);
+
+/// How long a snapshot may take.
+const SNAPSHOT: Duration = Duration::from_secs(1);
+/// The pauses between tries to clean a node that doesn't answer.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Locks on a majority of independent masters (Redlock).
+///
+/// Exclusion holds while a minority of the masters fails, in whatever way, as long as a master that lost its data is not
+/// counted for the longest lease: it notices by itself. Waiters are served in about the order of their arrival, which is a
+/// courtesy here: nothing but the order depends on it.
+pub struct QuorumBackend {
+    shared: Arc<Shared>,
+    handed: Mutex<Option<Handed>>,
+}
+
+struct Shared {
+    nodes: Vec<Arc<dyn Node>>,
+    /// The longest lease, and how long a node that lost its data is left out.
+    quarantine: Duration,
+    tickets: Tickets,
+    background: Background,
+    /// The greatest token of any bid of this process: a ticket never shows one twice.
+    greatest: Mutex<u64>,
+    /// When the queue of a node was out of reach.
+    queue_failed: Mutex<Vec<clock::Moment>>,
+}
+
+impl QuorumBackend {
+    pub(crate) fn of(nodes: Vec<Arc<dyn Node>>, quarantine: Duration) -> Self {
+        let (background, handed) = Background::new();
+        let queue_failed = Mutex::new(vec![clock::Moment::ZERO; nodes.len()]);
+        Self {
+            shared: Arc::new(Shared {
+                nodes,
+                quarantine,
+                tickets: Tickets::default(),
+                background,
+                greatest: Mutex::new(0),
+                queue_failed,
+            }),
+            handed: Mutex::new(Some(handed)),
+        }
+    }
+}
+
+impl Shared {
+    fn all<T: Send + 'static>(&self, call: impl Fn(&Arc<dyn Node>) -> Said<T>) -> Round<T> {
+        Round::new(self.nodes.iter().map(call).enumerate())
+    }
+
+    fn no_quorum(&self, tally: &Tally) -> BackendError {
+        tally.no_quorum(|node| self.nodes.get(node).map_or("?", |node| node.name()))
+    }
+
+    /// Lengthens a hold on a majority, and takes nodes that are free along.
+    async fn keep(
+        self: &Arc<Self>,
+        ticket: crate::token::OwnerToken,
+        hold: &Hold,
+        lease: Duration,
+        timeout: Duration,
+    ) -> Result<Renewed, BackendError> {
+        let keep = Keep {
+            token: hold.token,
+            lease,
+            timeout,
+        };
+        let until = clock::now() + timeout;
+        let mut round = self.all(|node| node.renew(&hold.bid, keep));
+        let mut tally = Tally::new(self.nodes.len());
+        let mut free = Vec::new();
+        while tally.verdict() == Verdict::Open
+            && let Some((node, answer)) = round.next(until).await
+        {
+            match answer {
+                Ok(Renewed::Renewed) => tally.yes(node),
+                Ok(Renewed::Lost) => {
+                    tally.no(Duration::ZERO);
+                    free.push(node);
+                }
+                Err(error) => tally.failed(node, error),
+            }
+        }
+        match tally.verdict() {
+            Verdict::Won => {
+                let (shared, hold) = (Arc::clone(self), hold.clone());
+                self.background.add(async move {
+                    while let Some((node, answer)) = round.rest().await {
+                        if matches!(answer, Ok(Renewed::Lost)) {
+                            free.push(node);
+                        }
+                    }
+                    join_all(
+                        free.into_iter()
+                            .map(|node| shared.top_up(ticket, node, &hold, keep)),
+                    )
+                    .await;
+                });
+                Ok(Renewed::Renewed)
+            }
+            // the others can't make up for those that said no
+            Verdict::Failed | Verdict::Open
+                if tally.refusals() > self.nodes.len() - majority(self.nodes.len()) =>
+            {
+                Ok(Renewed::Lost)
+            }
+            Verdict::Failed | Verdict::Open => Err(self.no_quorum(&tally)),
+        }
+    }
+
+    /// Takes a free node along for a bid that has just been confirmed.
+    async fn top_up(
+        self: &Arc<Self>,
+        ticket: crate::token::OwnerToken,
+        node: usize,
+        hold: &Hold,
+        keep: Keep,
+    ) {
+        if !self.tickets.holds(ticket, &hold.bid) {
+            return;
+        }
+        let Some(node) = self.nodes.get(node) else {
+            return;
+        };
+        let answered = node.top_up(&hold.bid, keep).await.is_ok();
+        if !self.tickets.holds(ticket, &hold.bid) {
+            // it was given back meanwhile, perhaps before this was executed
+            self.clean(node, hold, !answered).await;
+        }
+    }
+
+    /// Frees a node for good. `late`: a grant may still be under way to it.
+    async fn clean(&self, node: &Arc<dyn Node>, hold: &Hold, late: bool) {
+        let Hold { bid, token } = hold;
+        let start = clock::now();
+        let moot = start + self.quarantine + bid.valid;
+        let mut pause = FIRST_PAUSE;
+        let mut settled = !late;
+        while clock::now() < moot {
+            let valid = bid.valid.max(FIRST_PAUSE);
+            if node.free(bid, *token, valid).await.is_ok() {
+                if settled {
+                    return;
+                }
+                settled = true;
+                clock::sleep(bid.valid).await;
+                continue;
+            }
+            clock::sleep(pause).await;
+            pause = (pause * 2).min(LAST_PAUSE);
+        }
+    }
+
+    /// Frees what a ticket held, and takes its place out of the queue if `member` is given.
+    async fn give_back(
+        self: &Arc<Self>,
+        record: &Arc<str>,
+        hold: Option<Hold>,
+        member: Option<String>,
+        timeout: Duration,
+    ) -> Result<Released, BackendError> {
+        let until = clock::now() + timeout;
+        let mut round = self.all(|node| {
+            let (node, record) = (Arc::clone(node), Arc::clone(record));
+            let (hold, member) = (hold.clone(), member.clone());
+            Box::pin(async move {
+                if let Some(member) = &member {
+                    node.leave(&record, member, timeout).await?;
+                }
+                match hold {
+                    Some(hold) => node.free(&hold.bid, hold.token, timeout).await,
+                    None => Ok(false),
+                }
+            })
+        });
+        let mut tally = Tally::new(self.nodes.len());
+        let mut freed = false;
+        while tally.verdict() == Verdict::Open
+            && let Some((node, answer)) = round.next(until).await
+        {
+            match answer {
+                Ok(was_ours) => {
+                    freed |= was_ours;
+                    tally.yes(node);
+                }
+                Err(error) => tally.failed(node, error),
+            }
+        }
+        if tally.verdict() != Verdict::Won {
+            return Err(self.no_quorum(&tally));
+        }
+        if let Some(hold) = hold {
+            let shared = Arc::clone(self);
+            let mut missing: Vec<_> = tally.failures().collect();
+            self.background.add(async move {
+                while let Some((node, answer)) = round.rest().await {
+                    if answer.is_err() {
+                        missing.push(node);
+                    }
+                }
+                let nodes = missing.iter().filter_map(|node| shared.nodes.get(*node));
+                join_all(nodes.map(|node| shared.clean(node, &hold, false))).await;
+            });
+        }
+        Ok(if freed {
+            Released::Free
+        } else {
+            Released::NotHeld
+        })
+    }
+
+    async fn snapshot(&self, record: &str) -> Result<Snapshot, BackendError> {
+        let until = clock::now() + SNAPSHOT;
+        let mut round = self.all(|node| node.snapshot(record));
+        let mut tally = Tally::new(self.nodes.len());
+        let mut seen: Vec<Snapshot> = Vec::new();
+        while let Some((node, answer)) = round.next(until).await {
+            match answer {
+                Ok(snapshot) => {
+                    tally.yes(node);
+                    seen.push(snapshot);
+                }
+                Err(error) => tally.failed(node, error),
+            }
+        }
+        if tally.verdict() != Verdict::Won {
+            return Err(self.no_quorum(&tally));
+        }
+        let held = seen.iter().find_map(|snapshot| {
+            let held = snapshot.held.as_ref()?;
+            let same = seen.iter().filter(|other| {
+                other
+                    .held
+                    .as_ref()
+                    .is_some_and(|other| (other.owner, other.token) == (held.owner, held.token))
+            });
+            (same.count() >= majority(self.nodes.len())).then(|| held.clone())
+        });
+        let waiting = seen
+            .into_iter()
+            .map(|snapshot| snapshot.waiting)
+            .max_by_key(Vec::len)
+            .unwrap_or_default();
+        Ok(Snapshot { held, waiting })
+    }
+}
+
+impl Backend for QuorumBackend {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            across_processes: true,
+            fifo: false,
+            wakeups: true,
+        }
+    }
+
+    fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
+        let handed = self
+            .handed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        let nodes: Vec<_> = (self.shared.nodes.iter())
+            .map(|node| node.run(channel, wakeups.clone()))
+            .collect();
+        Box::pin(async move {
+            let background = async {
+                if let Some(handed) = handed {
+                    background::work(handed).await;
+                }
+            };
+            futures_util::future::join(join_all(nodes), background).await;
+        })
+    }
+
+    fn ask(&self, ask: Ask) -> BoxFuture<Asked> {
+        let shared = Arc::clone(&self.shared);
+        // what is executed late on a node is cleaned by the backend itself
+        Box::pin(async move { Asked::new(shared.ask(&ask).await, 0) })
+    }
+
+    fn renew(&self, batch: Vec<Renew>, renewals: Renewals) -> BoxFuture<()> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let mut calls: FuturesUnordered<_> = batch
+                .iter()
+                .enumerate()
+                .map(|(index, renew)| {
+                    let shared = &shared;
+                    async move {
+                        let result = match shared.tickets.hold(renew.ticket) {
+                            Some(hold) if hold.token == renew.token => {
+                                shared
+                                    .keep(renew.ticket, &hold, renew.lease, renew.timeout)
+                                    .await
+                            }
+                            _ => Ok(Renewed::Lost),
+                        };
+                        (index, result)
+                    }
+                })
+                .collect();
+            while let Some((index, result)) = calls.next().await {
+                renewals.report(index, result);
+            }
+        })
+    }
+
+    fn release(&self, release: Release) -> BoxFuture<Result<Released, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let Some(hold) = shared.tickets.leave(release.ticket) else {
+                return Ok(Released::NotHeld);
+            };
+            let released = shared
+                .give_back(&release.record, Some(hold), None, release.timeout)
+                .await?;
+            shared.tickets.forget(release.ticket);
+            Ok(released)
+        })
+    }
+
+    fn withdraw(&self, withdraw: Withdraw) -> BoxFuture<Result<Withdrawn, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let hold = shared.tickets.leave(withdraw.ticket);
+            let member = Some(withdraw.member());
+            let released = shared
+                .give_back(&withdraw.record, hold, member, withdraw.timeout)
+                .await?;
+            shared.tickets.forget(withdraw.ticket);
+            Ok(Withdrawn::new(released, 0))
+        })
+    }
+
+    fn finish(&self) -> BoxFuture<()> {
+        Box::pin(self.shared.background.idle())
+    }
+
+    fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {
+        let (shared, record) = (Arc::clone(&self.shared), record.to_owned());
+        Box::pin(async move { shared.snapshot(&record).await })
+    }
+}
+
+impl fmt::Debug for QuorumBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.shared.nodes.iter().map(|node| node.name());
+        f.debug_tuple("QuorumBackend")
+            .field(&names.collect::<Vec<_>>())
+            .finish()
+    }
+}

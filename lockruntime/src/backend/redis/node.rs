@@ -1,0 +1,401 @@
+//! One Redis as a node of a quorum: its verbs in terms of scripts.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::Value;
+use url::Url;
+
+use super::connect::Link;
+use super::script::Script;
+use super::{CORRECTIONS, RedisBackend, Shared, channel_of, keys, record, reply};
+use crate::backend::quorum::{
+    Bid, Committed, Granting, Keep, Lined, Node, Place, QUARANTINE, QuorumBackend, Said,
+};
+use crate::backend::{BackendError, BackendErrorKind, BoxFuture, Renewed, Snapshot, Wakeups};
+use crate::clock::{self, millis_up};
+use crate::error::ConfigError;
+use crate::token::FencingToken;
+
+/// One Redis of a quorum.
+#[derive(Debug)]
+pub(crate) struct RedisNode {
+    shared: Arc<Shared>,
+    scripts: Arc<NodeScripts>,
+}
+
+#[derive(Debug)]
+struct NodeScripts {
+    grant: Script,
+    commit: Script,
+    top_up: Script,
+    free: Script,
+    line_up: Script,
+    leave: Script,
+    establish: Script,
+}
+
+macro_rules! script {
+    ($name:literal $(, $part:literal)*) => {
+        Script::new(concat!(
+            include_str!("scripts/prelude.lua"),
+            $(include_str!(concat!("scripts/quorum/", $part)),)*
+            include_str!(concat!("scripts/quorum/", $name))
+        ))
+    };
+}
+
+impl NodeScripts {
+    fn new() -> Self {
+        Self {
+            grant: script!("grant.lua"),
+            commit: script!("commit.lua"),
+            top_up: script!("top_up.lua"),
+            free: script!("free.lua", "sign.lua"),
+            line_up: script!("line_up.lua"),
+            leave: script!("leave.lua", "sign.lua"),
+            establish: Script::new(include_str!("scripts/quorum/establish.lua")),
+        }
+    }
+}
+
+/// What a script says that looks at the clock first.
+enum Timed<T> {
+    Stale,
+    Said(T),
+}
+
+/// Takes an answer apart: the server's clock first. `None`: not one that this version knows.
+type Read<T> = fn(&Value) -> Option<(u64, Timed<T>)>;
+
+impl QuorumBackend {
+    /// Locks on a majority of these servers, each given by a `redis://` URL. They must be independent masters, an odd number of
+    /// them; three or five are usual.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] when fewer than three are given, or a URL can't be read.
+    pub fn new<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, ConfigError> {
+        let mut nodes: Vec<Arc<dyn Node>> = Vec::new();
+        for url in urls {
+            let shared = RedisBackend::from_url(&parse(url.as_ref())?)?.shared;
+            if nodes.iter().any(|node| node.name() == shared.line.address) {
+                return Err(ConfigError::new(format!(
+                    "the quorum has {} twice; name each master once",
+                    shared.line.address
+                )));
+            }
+            nodes.push(Arc::new(RedisNode::new(shared)));
+        }
+        if nodes.len() < 3 {
+            return Err(ConfigError::new(format!(
+                "a quorum needs three masters or more, five are usual; here are {}",
+                nodes.len()
+            )));
+        }
+        Ok(Self::of(nodes, QUARANTINE))
+    }
+}
+
+fn parse(url: &str) -> Result<Url, ConfigError> {
+    // the text may hold a password: it isn't shown
+    Url::parse(url).map_err(|error| {
+        ConfigError::new(format!(
+            "the URL of a node can't be read ({error}); write redis://host:6379"
+        ))
+    })
+}
+
+impl RedisNode {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            scripts: Arc::new(NodeScripts::new()),
+        }
+    }
+
+    /// Calls a script that must not be executed later than `valid` after it was sent.
+    fn timed<T: Send + 'static>(
+        &self,
+        script: impl Fn(&NodeScripts) -> &Script + Send + 'static,
+        keys: Vec<String>,
+        valid: Duration,
+        arguments: impl Fn(&Link, &str) -> Vec<String> + Send + 'static,
+        read: Read<T>,
+    ) -> Said<T> {
+        let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
+        Box::pin(async move {
+            let link = shared.line.link(valid).await?;
+            for _ in 0..=CORRECTIONS {
+                let last = link.server_now() + millis_up(valid);
+                let arguments = arguments(&link, &last.to_string());
+                let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
+                let value = shared
+                    .call(script(&scripts), &link, valid, &keys, &arguments)
+                    .await
+                    .map_err(|no| no.error)?;
+                let (now, said) =
+                    read(&value).ok_or_else(|| reply::unknown(&shared.line.address))?;
+                link.server_said(now, clock::now());
+                if let Timed::Said(said) = said {
+                    return Ok(said);
+                }
+            }
+            Err(BackendError::new(
+                BackendErrorKind::NotReady,
+                format!(
+                    "the clock of Redis at {} jumps; set it once and let it run",
+                    shared.line.address
+                ),
+            ))
+        })
+    }
+
+    /// Calls a script that may be executed whenever it arrives.
+    fn call<T: Send + 'static>(
+        &self,
+        script: impl Fn(&NodeScripts) -> &Script + Send + 'static,
+        keys: Vec<String>,
+        timeout: Duration,
+        arguments: Vec<String>,
+        read: fn(&Value) -> Option<T>,
+    ) -> Said<T> {
+        let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
+        Box::pin(async move {
+            let link = shared.line.link(timeout).await?;
+            let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
+            let value = shared
+                .call(script(&scripts), &link, timeout, &keys, &arguments)
+                .await
+                .map_err(|no| no.error)?;
+            read(&value).ok_or_else(|| reply::unknown(&shared.line.address))
+        })
+    }
+}
+
+fn rest(bid: &Bid, lease: Duration) -> String {
+    record::encode_rest(&bid.record, &bid.holder, lease)
+}
+
+/// The key that says since when a node has data, one for all locks of an app and environment.
+fn marker(record: &str) -> String {
+    let mut words = record.split(':').skip(1);
+    let (app, env) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    format!("lib_lock_quorum:{app}:{env}")
+}
+
+fn digits(number: u64) -> String {
+    format!("{number:016}")
+}
+
+impl Node for RedisNode {
+    fn name(&self) -> &str {
+        &self.shared.line.address
+    }
+
+    fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
+        let (shared, channel) = (Arc::clone(&self.shared), channel.to_owned());
+        Box::pin(async move { shared.line.run(&channel, &wakeups).await })
+    }
+
+    fn grant(&self, bid: &Arc<Bid>) -> Said<Granting> {
+        let mut keys = keys::of(&bid.record).to_vec();
+        keys.push(marker(&bid.record));
+        let quarantine = millis_up(bid.quarantine).to_string();
+        let bid = Arc::clone(bid);
+        let valid = bid.valid;
+        let lease = millis_up(bid.lease).to_string();
+        let rest = rest(&bid, bid.lease);
+        let arguments = move |_: &Link, last: &str| {
+            vec![
+                bid.id.to_string(),
+                bid.member.clone(),
+                lease.clone(),
+                rest.clone(),
+                last.to_owned(),
+                quarantine.clone(),
+            ]
+        };
+        self.timed(
+            |scripts| &scripts.grant,
+            keys,
+            valid,
+            arguments,
+            |value| {
+                let (now, word, rest) = timed(value)?;
+                let left = |at| Some(Duration::from_millis(reply::number(rest.get(at)?)?));
+                let said = match word {
+                    "STALE" => return Some((now, Timed::Stale)),
+                    "NEWBORN" => Granting::Newborn { left: left(0)? },
+                    "HELD" => Granting::Held { left: left(0)? },
+                    "QUEUED" => Granting::Queued { left: left(0)? },
+                    "GRANTED" => Granting::Granted {
+                        last: reply::number(rest.first()?)?,
+                        micros: reply::number(rest.get(1)?)?,
+                    },
+                    _ => return None,
+                };
+                Some((now, Timed::Said(said)))
+            },
+        )
+    }
+
+    fn commit(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Committed> {
+        let arguments = vec![
+            bid.id.to_string(),
+            bid.member.clone(),
+            bid.ticket.to_string(),
+            digits(keep.token.get()),
+            millis_up(keep.lease).to_string(),
+            rest(bid, keep.lease),
+        ];
+        let keys = keys::of(&bid.record).to_vec();
+        self.call(
+            |scripts| &scripts.commit,
+            keys,
+            keep.timeout,
+            arguments,
+            |value| {
+                Some(if reply::number(value)? == 1 {
+                    Committed::Done
+                } else {
+                    Committed::Refused
+                })
+            },
+        )
+    }
+
+    fn renew(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Renewed> {
+        let shared = Arc::clone(&self.shared);
+        let renew = crate::backend::Renew {
+            record: Arc::clone(&bid.record),
+            ticket: bid.ticket,
+            token: keep.token,
+            lease: keep.lease,
+            timeout: keep.timeout,
+        };
+        Box::pin(async move {
+            let link = shared.line.link(keep.timeout).await?;
+            shared.renew(&link, &renew).await
+        })
+    }
+
+    fn top_up(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Committed> {
+        let bid = Arc::clone(bid);
+        let keys = keys::of(&bid.record).to_vec();
+        let arguments = move |_: &Link, last: &str| {
+            vec![
+                bid.ticket.to_string(),
+                digits(keep.token.get()),
+                millis_up(keep.lease).to_string(),
+                rest(&bid, keep.lease),
+                last.to_owned(),
+            ]
+        };
+        self.timed(
+            |scripts| &scripts.top_up,
+            keys,
+            keep.timeout,
+            arguments,
+            |value| {
+                let (now, word, _) = timed(value)?;
+                let said = match word {
+                    "STALE" => return Some((now, Timed::Stale)),
+                    "DONE" => Committed::Done,
+                    "REFUSED" => Committed::Refused,
+                    _ => return None,
+                };
+                Some((now, Timed::Said(said)))
+            },
+        )
+    }
+
+    fn free(&self, bid: &Arc<Bid>, token: FencingToken, timeout: Duration) -> Said<bool> {
+        let keys = keys::of(&bid.record).to_vec();
+        let arguments = vec![
+            bid.id.to_string(),
+            bid.ticket.to_string(),
+            digits(token.get()),
+        ];
+        self.call(
+            |scripts| &scripts.free,
+            keys,
+            timeout,
+            arguments,
+            |value| Some(reply::number(value)? == 1),
+        )
+    }
+
+    fn line_up(&self, place: &Place) -> Said<Lined> {
+        let Place {
+            record,
+            member,
+            beat,
+            channel,
+            valid,
+        } = place.clone();
+        let arguments = move |link: &Link, last: &str| {
+            vec![
+                member.clone(),
+                millis_up(beat).to_string(),
+                channel_of(link, &channel).to_owned(),
+                last.to_owned(),
+            ]
+        };
+        let keys = keys::of(&record).to_vec();
+        self.timed(
+            |scripts| &scripts.line_up,
+            keys,
+            valid,
+            arguments,
+            |value| {
+                let (now, word, rest) = timed(value)?;
+                let said = match word {
+                    "STALE" => return Some((now, Timed::Stale)),
+                    "PLACE" => Lined {
+                        number: reply::number(rest.first()?)?,
+                        rank: reply::number(rest.get(1)?)?,
+                    },
+                    _ => return None,
+                };
+                Some((now, Timed::Said(said)))
+            },
+        )
+    }
+
+    fn leave(&self, record: &Arc<str>, member: &str, timeout: Duration) -> Said<()> {
+        let keys = keys::of(record).to_vec();
+        let arguments = vec![member.to_owned()];
+        self.call(
+            |scripts| &scripts.leave,
+            keys,
+            timeout,
+            arguments,
+            |value| reply::number(value).map(drop),
+        )
+    }
+
+    fn establish(&self, record: &Arc<str>, timeout: Duration) -> Said<()> {
+        let keys = vec![marker(record)];
+        self.call(
+            |scripts| &scripts.establish,
+            keys,
+            timeout,
+            Vec::new(),
+            |value| reply::number(value).map(drop),
+        )
+    }
+
+    fn snapshot(&self, record: &str) -> Said<Snapshot> {
+        let (shared, record) = (Arc::clone(&self.shared), record.to_owned());
+        Box::pin(async move { shared.snapshot(&record).await })
+    }
+}
+
+/// The server's clock, the first word, and what follows: every script that looks at the clock answers so.
+fn timed(value: &Value) -> Option<(u64, &str, &[Value])> {
+    match reply::sequence(value)? {
+        [word, now, rest @ ..] => Some((reply::number(now)?, reply::text(word)?, rest)),
+        _ => None,
+    }
+}

@@ -1,0 +1,20 @@
+-- Takes or keeps a place in the courtesy queue, which stands on one node of a quorum.
+-- ARGV: 1 the ticket's name, 2 how long it lives, ms, 3 channel or '', 4 the last moment at which this may be executed, ms of
+--       this server
+-- Answers: {'STALE', now}, {'PLACE', now, number, rank}
+local me = ARGV[1]
+clock()
+if now > tonumber(ARGV[4]) then return { 'STALE', now } end
+head() -- drops the dead before it
+local number = redis.call('ZSCORE', Q, me)
+redis.call('HSET', W, 'd' .. me, string.format('%.0f', now + ARGV[2]), 'r' .. me, ARGV[3])
+if not number then
+  -- not from the counter: a token that was read must not be overtaken by a place
+  local tail = redis.call('ZREVRANGE', Q, 0, 0, 'WITHSCORES')
+  number = math.max(micros, tonumber(tail[2] or 0) + 1)
+  redis.call('ZADD', Q, string.format('%.0f', number), me)
+end
+for _, key in ipairs({ Q, W }) do
+  if redis.call('PTTL', key) < tonumber(ARGV[2]) then redis.call('PEXPIRE', key, 2 * ARGV[2]) end
+end
+return { 'PLACE', now, string.format('%.0f', number), redis.call('ZRANK', Q, me) }
