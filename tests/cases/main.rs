@@ -3,6 +3,7 @@
 //! Every test ends with `tidy::end`: nothing of the lock's is left, nothing panicked, nothing warned that shouldn't.
 
 #![expect(
+    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test that panics has failed, as it should"
 )]
@@ -16,6 +17,7 @@ mod holding;
 mod loss;
 mod names;
 mod queueing;
+mod quorum;
 mod renewing;
 mod resources;
 mod server_states;

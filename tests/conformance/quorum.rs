@@ -1,72 +1,43 @@
 //! The suite on a quorum of five independent masters.
 
+use std::sync::Arc;
+
 use lockruntime::LockManager;
-use lockruntime::backend::quorum::QuorumBackend;
 use tests::fault::Proxy;
-use tests::{RedisServer, logs, tidy, timing};
+use tests::masters::Masters;
+use tests::{tidy, timing};
 
 use crate::suite::{Link, Place, conformance};
 
-struct Quorum(Vec<RedisServer>);
-
-struct Cut(Vec<Proxy>);
-
-fn build(urls: impl IntoIterator<Item = String>) -> LockManager {
-    logs::listen();
-    LockManager::builder()
-        .backend(QuorumBackend::new(urls).unwrap())
-        .app(tests::wire::APP)
-        .environment(tests::wire::ENVIRONMENT)
-        .lease(timing::lease())
-        .heartbeat(timing::heartbeat())
-        .grace(timing::grace())
-        .build()
-        .unwrap()
-}
-
-/// Without the names in the query, which are the manager's.
-fn redis_url(server: &RedisServer, address: &str) -> String {
-    let url = server.url_at(address);
-    url.split('?').next().unwrap_or_default().to_owned()
-}
-
-impl Place for Quorum {
+impl Place for Masters {
     fn start() -> Self {
-        Self((0..5).map(|_| RedisServer::start()).collect())
+        Self::start(5)
     }
 
     fn manager(&self) -> LockManager {
-        build(
-            self.0
-                .iter()
-                .map(|server| redis_url(server, &server.address())),
-        )
+        self.manager()
     }
 
     fn fragile(&self) -> (LockManager, Box<dyn Link>) {
-        let proxies: Vec<_> = (self.0.iter())
-            .map(|server| Proxy::before(&server.address()))
-            .collect();
-        let servers = self.0.iter().zip(&proxies);
-        let manager = build(servers.map(|(server, proxy)| redis_url(server, &proxy.address())));
-        (manager, Box::new(Cut(proxies)))
+        (self.fragile_manager(), Box::new(Arc::clone(&self.proxies)))
     }
 
     async fn end(&self, id: &str, warnings: usize) {
-        for server in &self.0 {
+        for server in &self.servers {
             tidy::end(server, &format!("boleto:{id}"), timing::lease(), warnings).await;
         }
     }
 }
 
-impl Link for Cut {
+/// The ways to all masters at once.
+impl Link for Arc<Vec<Proxy>> {
     fn cut(&self) {
-        self.0.iter().for_each(Proxy::black_hole);
+        self.iter().for_each(Proxy::black_hole);
     }
 
     fn heal(&self) {
-        self.0.iter().for_each(Proxy::heal);
+        self.iter().for_each(Proxy::heal);
     }
 }
 
-conformance!(Quorum);
+conformance!(Masters);

@@ -3,6 +3,7 @@
 //! | room | what it gives |
 //! |---|---|
 //! | [`server`] | `redis-server` processes: start, kill, pause, restart on the same port; what the server saw |
+//! | [`masters`] | several of them as a quorum |
 //! | [`fault`] | a proxy between client and server: delay, cut, black-hole, lose one reply |
 //! | [`process`] | other processes that take locks |
 //! | [`register`] | the witness: a server that no test disturbs, where bodies write down that they entered and left |
@@ -21,6 +22,7 @@ pub mod check;
 pub mod fault;
 pub mod history;
 pub mod logs;
+pub mod masters;
 pub mod memory;
 pub mod process;
 pub mod register;

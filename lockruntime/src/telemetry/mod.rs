@@ -33,6 +33,12 @@ pub(crate) enum Event<'a> {
         address: &'a str,
         finding: &'a Finding,
     },
+    /// A node of a quorum fails to do its part, or does it again.
+    #[cfg(feature = "quorum")]
+    Node {
+        address: &'a str,
+        failure: Option<&'a crate::backend::BackendError>,
+    },
 }
 
 impl<'a> Event<'a> {

@@ -28,5 +28,15 @@ pub(super) fn event(event: &Event<'_>) {
         Event::Found { address, finding } => {
             tracing::debug!(address, %finding, "lock storage was not looked at in full");
         }
+        #[cfg(feature = "quorum")]
+        Event::Node {
+            address,
+            failure: Some(error),
+        } => tracing::info!(address, %error, "node of the quorum fails, the others decide"),
+        #[cfg(feature = "quorum")]
+        Event::Node {
+            address,
+            failure: None,
+        } => tracing::info!(address, "node of the quorum does its part"),
     }
 }

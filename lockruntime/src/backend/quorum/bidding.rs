@@ -246,6 +246,7 @@ impl Shared {
             match answer {
                 Ok(Granting::Granted { last, micros }) => {
                     greatest = greatest.max(last + 1).max(micros);
+                    self.wrote(node);
                     tally.yes(node);
                 }
                 Ok(Granting::Held { left }) => tally.no(left),
@@ -315,10 +316,7 @@ impl Shared {
         keep: Keep,
         until: Moment,
     ) -> Result<(), Outcome> {
-        let calls = readers
-            .iter()
-            .filter_map(|index| Some((*index, self.nodes.get(*index)?.commit(bid, keep))));
-        let mut round = Round::new(calls);
+        let mut round = self.some(readers.iter().copied(), |node| node.commit(bid, keep));
         let mut tally = Tally::among(self.nodes.len(), readers.len());
         while tally.verdict() == Verdict::Open
             && let Some((node, answer)) = round.next(until).await

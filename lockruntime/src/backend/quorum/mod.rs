@@ -16,6 +16,7 @@ mod node;
 mod round;
 mod tally;
 mod tickets;
+mod watch;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +35,7 @@ pub(crate) use node::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use round::Round;
 use tally::{Tally, Verdict, majority};
 use tickets::{Hold, Tickets};
+use watch::Watch;
 
 /// The longest lease on a quorum, and so how long a node that lost its data is left out.
 pub(crate) const QUARANTINE: Duration = Duration::from_secs(60);
@@ -56,6 +58,7 @@ pub struct QuorumBackend {
 
 struct Shared {
     nodes: Vec<Arc<dyn Node>>,
+    watches: Vec<Arc<Watch>>,
     /// The longest lease, and how long a node that lost its data is left out.
     quarantine: Duration,
     tickets: Tickets,
@@ -69,10 +72,12 @@ struct Shared {
 impl QuorumBackend {
     pub(crate) fn of(nodes: Vec<Arc<dyn Node>>, quarantine: Duration) -> Self {
         let (background, handed) = Background::new();
+        let watches = nodes.iter().map(|_| Arc::default()).collect();
         let queue_failed = Mutex::new(vec![clock::Moment::ZERO; nodes.len()]);
         Self {
             shared: Arc::new(Shared {
                 nodes,
+                watches,
                 quarantine,
                 tickets: Tickets::default(),
                 background,
@@ -85,8 +90,36 @@ impl QuorumBackend {
 }
 
 impl Shared {
+    /// Asks all nodes.
     fn all<T: Send + 'static>(&self, call: impl Fn(&Arc<dyn Node>) -> Said<T>) -> Round<T> {
-        Round::new(self.nodes.iter().map(call).enumerate())
+        self.some(0..self.nodes.len(), call)
+    }
+
+    /// Asks these nodes, and watches how they do.
+    fn some<T: Send + 'static>(
+        &self,
+        which: impl IntoIterator<Item = usize>,
+        call: impl Fn(&Arc<dyn Node>) -> Said<T>,
+    ) -> Round<T> {
+        Round::new(which.into_iter().filter_map(|index| {
+            let (node, watch) = (self.nodes.get(index)?, self.watches.get(index)?);
+            let (said, node, watch) = (call(node), Arc::clone(node), Arc::clone(watch));
+            let said: Said<T> = Box::pin(async move {
+                let answer = said.await;
+                if let Err(error) = &answer {
+                    watch.failed(node.name(), error);
+                }
+                answer
+            });
+            Some((index, said))
+        }))
+    }
+
+    /// A node has written something.
+    fn wrote(&self, node: usize) {
+        if let (Some(node), Some(watch)) = (self.nodes.get(node), self.watches.get(node)) {
+            watch.wrote(node.name());
+        }
     }
 
     fn no_quorum(&self, tally: &Tally) -> BackendError {
