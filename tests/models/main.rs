@@ -11,6 +11,7 @@ mod attempt;
 mod checker;
 mod holds;
 mod left_out;
+mod quorum;
 mod rules;
 mod scripts;
 mod server;

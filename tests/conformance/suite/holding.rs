@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use lockruntime::{LockError, LossReason, OnLost};
 use tests::timing;
+use tokio::sync::Notify;
 
 use super::{Log, Place, Scene};
 
@@ -119,10 +120,17 @@ pub(crate) async fn min_hold_on_every_way_out<P: Place>(scene: Scene<P>) {
     for way in ["cancelled", "guard dropped", "guard released", "early"] {
         let start = Instant::now();
         match way {
-            "cancelled" => tokio::select! {
-                _ = request().run(pending::<()>()) => unreachable!(),
-                () = timing::pass(timing::tick() * 4) => {}
-            },
+            "cancelled" => {
+                let begun = Notify::new();
+                let stuck = async {
+                    begun.notify_one();
+                    pending::<()>().await;
+                };
+                tokio::select! {
+                    _ = request().run(stuck) => unreachable!(),
+                    () = begun.notified() => {}
+                }
+            }
             "guard dropped" => drop(request().acquire().await.unwrap()),
             "guard released" => request().acquire().await.unwrap().release().await.unwrap(),
             _ => {
@@ -385,7 +393,7 @@ pub(crate) async fn max_waiters<P: Place>(scene: Scene<P>) {
     assert!(error.to_string().contains("2 callers wait"), "{error}");
     scene.until_waiting(&manager, 2).await;
     // nobody limits this one
-    let unlimited = manager.lock(&scene.key).wait(timing::tick());
+    let unlimited = manager.lock(&scene.key).wait(timing::tick() * 4);
     let error = unlimited.acquire().await.unwrap_err();
     assert!(matches!(error, LockError::WaitTimedOut { .. }), "{error:?}");
 

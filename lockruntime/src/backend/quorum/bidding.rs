@@ -97,7 +97,7 @@ impl Shared {
         let mut place = None;
         if lined.is_some() {
             place = self.line_up(ask, lined).await;
-            if let Some(Lined { number, rank }) = place
+            if let Some(Lined::At { number, rank }) = place
                 && rank > 0
             {
                 let left = ask.beat;
@@ -116,7 +116,12 @@ impl Shared {
                 Outcome::Newborn if has_time => self.establish(&ask.record, until).await,
                 Outcome::Young(_) if has_time => clock::sleep(pause).await,
                 Outcome::Young(error) => return (Err(error), None),
-                Outcome::Split if has_time && ask.mode == Mode::Reject => clock::sleep(pause).await,
+                // nobody has it: a caller that may not wait isn't refused for that
+                Outcome::Split
+                    if has_time && (ask.mode == Mode::Reject || ask.max_waiters.is_some()) =>
+                {
+                    clock::sleep(pause).await;
+                }
                 Outcome::Newborn | Outcome::Split => break pause,
                 Outcome::Queued => break ask.beat,
                 Outcome::Held { left } => break left,
@@ -124,14 +129,28 @@ impl Shared {
         };
         if ask.mode == Mode::Reject {
             let left = Some(left).filter(|left| !left.is_zero());
-            return (Ok(Answer::Busy { left }), None);
+            let waiting = None;
+            return (Ok(Answer::Busy { left, waiting }), None);
         }
         if place.is_none() {
             place = self.line_up(ask, lined).await;
         }
-        // without any queue everybody tries again, each after another while
-        let Lined { number, rank } = place.unwrap_or(Lined { number: 0, rank: 0 });
-        (Ok(Answer::Waiting { number, rank, left }), None)
+        let answer = match place {
+            Some(Lined::At { number, rank }) => Answer::Waiting { number, rank, left },
+            Some(Lined::Full { waiting }) => {
+                *lined = None;
+                let left = Some(left).filter(|left| !left.is_zero());
+                let waiting = Some(waiting);
+                Answer::Busy { left, waiting }
+            }
+            // without any queue everybody tries again, each after another while
+            None => Answer::Waiting {
+                number: 0,
+                rank: 0,
+                left,
+            },
+        };
+        (Ok(answer), None)
     }
 
     /// Takes or keeps a place on the first node that answers.
@@ -142,6 +161,7 @@ impl Shared {
             beat: ask.beat,
             channel: Arc::clone(&ask.channel),
             valid: ask.valid / 2,
+            most: ask.max_waiters,
         };
         for (index, node) in self.nodes.iter().enumerate() {
             if self.is_passed_over(index) {

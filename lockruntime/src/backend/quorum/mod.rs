@@ -212,7 +212,7 @@ impl Shared {
         let mut settled = !late;
         while clock::now() < moot {
             let valid = bid.valid.max(FIRST_PAUSE);
-            if node.free(bid, *token, valid).await.is_ok() {
+            if node.free(bid, *token, None, valid).await.is_ok() {
                 if settled {
                     return;
                 }
@@ -231,6 +231,7 @@ impl Shared {
         record: &Arc<str>,
         hold: Option<Hold>,
         member: Option<String>,
+        keep: Option<Duration>,
         timeout: Duration,
     ) -> Result<Released, BackendError> {
         let until = clock::now() + timeout;
@@ -242,7 +243,7 @@ impl Shared {
                     node.leave(&record, member, timeout).await?;
                 }
                 match hold {
-                    Some(hold) => node.free(&hold.bid, hold.token, timeout).await,
+                    Some(hold) => node.free(&hold.bid, hold.token, keep, timeout).await,
                     None => Ok(false),
                 }
             })
@@ -263,7 +264,10 @@ impl Shared {
         if tally.verdict() != Verdict::Won {
             return Err(self.no_quorum(&tally));
         }
-        if let Some(hold) = hold {
+        if keep.is_some() {
+            self.background
+                .add(async move { while round.rest().await.is_some() {} });
+        } else if let Some(hold) = hold {
             let shared = Arc::clone(self);
             let mut missing: Vec<_> = tally.failures().collect();
             self.background.add(async move {
@@ -276,10 +280,10 @@ impl Shared {
                 join_all(nodes.map(|node| shared.clean(node, &hold, false))).await;
             });
         }
-        Ok(if freed {
-            Released::Free
-        } else {
-            Released::NotHeld
+        Ok(match (freed, keep) {
+            (true, Some(_)) => Released::Kept,
+            (true, None) => Released::Free,
+            (false, _) => Released::NotHeld,
         })
     }
 
@@ -387,9 +391,18 @@ impl Backend for QuorumBackend {
                 return Ok(Released::NotHeld);
             };
             let released = shared
-                .give_back(&release.record, Some(hold), None, release.timeout)
+                .give_back(
+                    &release.record,
+                    Some(hold),
+                    None,
+                    release.keep,
+                    release.timeout,
+                )
                 .await?;
-            shared.tickets.forget(release.ticket);
+            // a lock that is kept is released later
+            if released != Released::Kept {
+                shared.tickets.forget(release.ticket);
+            }
             Ok(released)
         })
     }
@@ -400,7 +413,7 @@ impl Backend for QuorumBackend {
             let hold = shared.tickets.leave(withdraw.ticket);
             let member = Some(withdraw.member());
             let released = shared
-                .give_back(&withdraw.record, hold, member, withdraw.timeout)
+                .give_back(&withdraw.record, hold, member, None, withdraw.timeout)
                 .await?;
             shared.tickets.forget(withdraw.ticket);
             Ok(Withdrawn::new(released, 0))

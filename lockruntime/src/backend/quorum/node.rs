@@ -67,13 +67,21 @@ pub(crate) struct Place {
     pub(crate) channel: Arc<str>,
     /// How long the answer may take.
     pub(crate) valid: Duration,
+    /// How many tickets may wait.
+    pub(crate) most: Option<u32>,
 }
 
 /// Where a ticket stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lined {
-    pub(crate) number: u64,
-    pub(crate) rank: u64,
+pub(crate) enum Lined {
+    At {
+        number: u64,
+        rank: u64,
+    },
+    /// Nowhere: so many wait already.
+    Full {
+        waiting: u64,
+    },
 }
 
 /// The bid's lock is to have this from now on.
@@ -105,9 +113,15 @@ pub(crate) trait Node: fmt::Debug + Send + Sync + 'static {
     /// Takes the lock for a bid that holds it on a majority, where it is free and no greater token has been seen.
     fn top_up(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Committed>;
 
-    /// Frees the lock if this bid owns it, by its id or under this token, and gives the first in the queue a sign. Whether it
-    /// did.
-    fn free(&self, bid: &Arc<Bid>, token: FencingToken, timeout: Duration) -> Said<bool>;
+    /// Frees the lock if this bid owns it, by its id or under this token, and gives the first in the queue a sign; or lets it end
+    /// after `keep`. Whether it was the bid's.
+    fn free(
+        &self,
+        bid: &Arc<Bid>,
+        token: FencingToken,
+        keep: Option<Duration>,
+        timeout: Duration,
+    ) -> Said<bool>;
 
     /// Takes or keeps a place in the queue.
     fn line_up(&self, place: &Place) -> Said<Lined>;

@@ -95,9 +95,4 @@ impl Tickets {
             all.remove(&ticket);
         }
     }
-
-    #[cfg(test)]
-    pub(super) fn is_empty(&self) -> bool {
-        self.all().is_empty()
-    }
 }

@@ -310,13 +310,20 @@ impl Node for RedisNode {
         )
     }
 
-    fn free(&self, bid: &Arc<Bid>, token: FencingToken, timeout: Duration) -> Said<bool> {
+    fn free(
+        &self,
+        bid: &Arc<Bid>,
+        token: FencingToken,
+        keep: Option<Duration>,
+        timeout: Duration,
+    ) -> Said<bool> {
         let keys = keys::of(&bid.record).to_vec();
-        let arguments = vec![
+        let mut arguments = vec![
             bid.id.to_string(),
             bid.ticket.to_string(),
             digits(token.get()),
         ];
+        arguments.extend(keep.map(|keep| millis_up(keep).to_string()));
         self.call(
             |scripts| &scripts.free,
             keys,
@@ -333,14 +340,17 @@ impl Node for RedisNode {
             beat,
             channel,
             valid,
+            most,
         } = place.clone();
         let arguments = move |link: &Link, last: &str| {
-            vec![
+            let mut arguments = vec![
                 member.clone(),
                 millis_up(beat).to_string(),
                 channel_of(link, &channel).to_owned(),
                 last.to_owned(),
-            ]
+            ];
+            arguments.extend(most.map(|most| most.to_string()));
+            arguments
         };
         let keys = keys::of(&record).to_vec();
         self.timed(
@@ -352,9 +362,12 @@ impl Node for RedisNode {
                 let (now, word, rest) = timed(value)?;
                 let said = match word {
                     "STALE" => return Some((now, Timed::Stale)),
-                    "PLACE" => Lined {
+                    "PLACE" => Lined::At {
                         number: reply::number(rest.first()?)?,
                         rank: reply::number(rest.get(1)?)?,
+                    },
+                    "FULL" => Lined::Full {
+                        waiting: reply::number(rest.first()?)?,
                     },
                     _ => return None,
                 };
