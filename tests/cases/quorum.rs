@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use lockruntime::LockError;
-use tests::fault::Request;
-use tests::masters::{Masters, manager_builder};
-use tests::server::Settings;
+use tests::fault::{Close, Request};
+use tests::masters::Masters;
 use tests::{logs, tidy, timing, wire};
 use tokio::task::JoinSet;
 
@@ -15,35 +14,24 @@ use tokio::task::JoinSet;
 #[tokio::test(flavor = "multi_thread")]
 async fn b76_one_bad_node_fails_all() {
     for way in ["refused", "black hole", "read-only", "full", "password"] {
-        let settings = ["", "", "secret"].map(|password| match password {
-            "" => Settings::default(),
-            password => Settings::default().password(password),
-        });
-        let masters = Masters::with(settings);
+        let masters = Masters::start(3);
         let (bad, proxy) = (&masters.servers[2], &masters.proxies[2]);
-        let mut urls = masters.proxied_urls();
         let raw = bad.raw();
-        if way == "password" {
-            urls[2] = urls[2].replace("secret", "wrong");
-        }
+        let locks = masters.fragile_manager();
         let key = format!("boleto:b76:{}", way.replace(' ', "-"));
         // the quorum has been in use, all nodes have done their part
-        let earlier = masters.fragile_manager();
-        let guard = earlier.lock(&key).acquire().await.unwrap();
+        let guard = locks.lock(&key).acquire().await.unwrap();
         guard.release().await.unwrap();
-        earlier.shutdown(timing::patience()).await;
-        let locks = manager_builder(&urls).build().unwrap();
-        if way != "password" {
-            let guard = locks.lock(&key).acquire().await.unwrap();
-            guard.release().await.unwrap();
-        }
         let before = logs::notices_about(&proxy.address()).len();
         match way {
             "refused" => proxy.refuse(),
             "black hole" => proxy.black_hole(),
             "read-only" => raw.run(&["REPLICAOF", "127.0.0.1", "1"]),
             "full" => raw.run(&["CONFIG", "SET", "maxmemory", "1"]),
-            _ => {}
+            _ => {
+                raw.run::<()>(&["CONFIG", "SET", "requirepass", "another"]);
+                proxy.cut(Close::Reset);
+            }
         }
         let guard = locks.lock(&key).acquire().await.unwrap();
         let token = guard.fencing_token();

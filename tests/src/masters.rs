@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use lockruntime::backend::quorum::QuorumBackend;
-use lockruntime::{LockManager, LockManagerBuilder};
+use lockruntime::LockManager;
 
 use crate::fault::Proxy;
-use crate::server::Settings;
-use crate::{RedisServer, logs, timing, wire};
+use crate::server::{Settings, manager_builder};
+use crate::{RedisServer, wire};
 
 /// The masters; place by place with their proxies.
 #[derive(Debug)]
@@ -37,26 +36,22 @@ impl Masters {
         }
     }
 
-    /// The URLs of all masters, straight.
+    /// A URL of them, straight.
     #[must_use]
-    pub fn urls(&self) -> Vec<String> {
-        let urls = self.servers.iter().map(|server| server.url());
-        urls.map(|url| without_names(&url)).collect()
+    pub fn url(&self) -> String {
+        redlock(self.servers.iter().map(RedisServer::address))
     }
 
-    /// The URLs of all masters, through the proxies.
+    /// A URL of them, through the proxies.
     #[must_use]
-    pub fn proxied_urls(&self) -> Vec<String> {
-        let servers = self.servers.iter().zip(&*self.proxies);
-        servers
-            .map(|(server, proxy)| without_names(&server.url_at(&proxy.address())))
-            .collect()
+    pub fn proxied_url(&self) -> String {
+        redlock(self.proxies.iter().map(Proxy::address))
     }
 
     /// A manager that reaches all masters straight.
     #[must_use]
     pub fn manager(&self) -> LockManager {
-        manager_builder(&self.urls())
+        manager_builder(&self.url())
             .build()
             .expect("the kit's URLs are valid")
     }
@@ -64,28 +59,18 @@ impl Masters {
     /// A manager that reaches all masters through the proxies.
     #[must_use]
     pub fn fragile_manager(&self) -> LockManager {
-        manager_builder(&self.proxied_urls())
+        manager_builder(&self.proxied_url())
             .build()
             .expect("the kit's URLs are valid")
     }
 }
 
-/// A builder of managers over these masters, with the tests' timings.
-///
-/// # Panics
-/// When a URL can't be read.
-pub fn manager_builder(urls: &[String]) -> LockManagerBuilder {
-    logs::listen();
-    LockManager::builder()
-        .backend(QuorumBackend::new(urls).expect("the URLs are valid"))
-        .app(wire::APP)
-        .environment(wire::ENVIRONMENT)
-        .lease(timing::lease())
-        .heartbeat(timing::heartbeat())
-        .grace(timing::grace())
-}
-
-/// A URL of the kit without its query: the names are the manager's.
-fn without_names(url: &str) -> String {
-    url.split('?').next().unwrap_or_default().to_owned()
+fn redlock(hosts: impl Iterator<Item = String>) -> String {
+    let hosts: Vec<_> = hosts.collect();
+    format!(
+        "redlock://{}?app={}&env={}",
+        hosts.join(","),
+        wire::APP,
+        wire::ENVIRONMENT
+    )
 }

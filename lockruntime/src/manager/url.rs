@@ -7,14 +7,24 @@ use url::Url;
 
 use crate::backend::Backend;
 use crate::backend::memory::MemoryBackend;
+#[cfg(feature = "quorum")]
+use crate::backend::quorum::QuorumBackend;
+#[cfg(feature = "redis")]
+use crate::backend::redis::RedisBackend;
 use crate::error::ConfigError;
 #[cfg(feature = "tls")]
 use crate::tls::TlsSettings;
 
 /// A URL, taken apart.
 pub(crate) struct Location {
-    /// Without the parts of the query that are named below.
+    /// Without the parts of the query that are named below. Of several hosts the first.
     url: Url,
+    /// The other hosts, where several masters decide.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(dead_code, reason = "only servers are several")
+    )]
+    others: Option<Vec<Url>>,
     pub(crate) app: Option<String>,
     pub(crate) environment: Option<String>,
     #[cfg_attr(
@@ -42,8 +52,11 @@ struct TlsFiles {
     key: Option<String>,
 }
 
-const SCHEMES: &str =
-    "memory://, redis://host:6379, rediss://host:6379 or redis+unix:///path/redis.sock";
+const SCHEMES: &str = "memory://, redis://host:6379, rediss://host:6379, redis+unix:///path/redis.sock or \
+                       redlock://host:6379,host:6379,host:6379";
+
+/// Schemes with several hosts, and what each host is by itself.
+const OF_SEVERAL: [(&str, &str); 2] = [("redlock", "redis"), ("rediss+redlock", "rediss")];
 
 impl fmt::Debug for Location {
     /// Without the URL, which may have a password.
@@ -58,12 +71,11 @@ impl fmt::Debug for Location {
 
 impl Location {
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let mut url = Url::parse(text).map_err(|error| {
-            // the text may hold a password: it isn't shown
-            ConfigError::new(format!(
-                "the lock URL can't be read ({error}); write {SCHEMES}"
-            ))
-        })?;
+        let (first, others) = split(text);
+        let mut url = read(&first)?;
+        let others = others
+            .map(|urls| urls.iter().map(|url| read(url)).collect())
+            .transpose()?;
         let (mut app, mut environment) = (None, None);
         let mut protocol = Protocol::default();
         let mut tls = TlsFiles::default();
@@ -106,6 +118,7 @@ impl Location {
         }
         Ok(Self {
             url,
+            others,
             app,
             environment,
             protocol,
@@ -123,10 +136,12 @@ impl Location {
         match self.url.scheme() {
             "memory" => Ok(Arc::new(MemoryBackend::new())),
             #[cfg(feature = "redis")]
-            "redis" | "redis+unix" => Ok(Arc::new(crate::backend::redis::RedisBackend::from_url(
-                &self.url,
-                self.protocol.into(),
-            )?)),
+            "redis" | "redis+unix" => {
+                let servers = self
+                    .hosts()
+                    .map(|url| RedisBackend::from_url(url, self.protocol.into()));
+                self.of_servers(servers.collect::<Result<_, _>>()?)
+            }
             #[cfg(not(feature = "redis"))]
             scheme @ ("redis" | "redis+unix") => Err(ConfigError::new(format!(
                 "{scheme}:// needs lockruntime's feature `redis`, which is switched off"
@@ -145,13 +160,38 @@ impl Location {
                     "rediss:// needs lockruntime's feature `tls`, which is switched off; without TLS write redis://",
                 ))
             }
-            scheme @ ("redis+sentinel" | "redis+cluster" | "redlock") => Err(ConfigError::new(
-                format!("{scheme}:// is not available yet; write {SCHEMES}"),
-            )),
+            scheme @ ("redis+sentinel" | "redis+cluster") => Err(ConfigError::new(format!(
+                "{scheme}:// is not available yet; write {SCHEMES}"
+            ))),
             scheme => Err(ConfigError::new(format!(
                 "{scheme}:// is not a lock URL; write {SCHEMES}"
             ))),
         }
+    }
+
+    #[cfg(feature = "redis")]
+    fn hosts(&self) -> impl Iterator<Item = &Url> {
+        std::iter::once(&self.url).chain(self.others.iter().flatten())
+    }
+
+    /// One server, or the masters of a quorum.
+    #[cfg(feature = "redis")]
+    fn of_servers(&self, mut servers: Vec<RedisBackend>) -> Result<Arc<dyn Backend>, ConfigError> {
+        #[cfg(feature = "quorum")]
+        if self.others.is_some() {
+            let nodes = servers.into_iter().map(RedisBackend::into_node);
+            return Ok(Arc::new(QuorumBackend::of(nodes.collect())?));
+        }
+        #[cfg(not(feature = "quorum"))]
+        if self.others.is_some() {
+            return Err(ConfigError::new(
+                "redlock:// needs lockruntime's feature `quorum`, which is switched off",
+            ));
+        }
+        let server = servers.pop();
+        Ok(Arc::new(server.ok_or_else(|| {
+            ConfigError::new(format!("the lock URL has no host; write {SCHEMES}"))
+        })?))
     }
 
     /// A server over TLS, with certificates from elsewhere than the URL's files.
@@ -172,14 +212,46 @@ impl Location {
 
     #[cfg(feature = "tls")]
     fn tls_backend(&self, tls: &TlsSettings) -> Result<Arc<dyn Backend>, ConfigError> {
-        // the same place in the words of `redis://`: the handshake is ours, not the client library's
-        let plain = self.url.as_str().replacen("rediss", "redis", 1);
-        let plain = Url::parse(&plain)
-            .map_err(|error| ConfigError::new(format!("the lock URL can't be read ({error})")))?;
-        let backend =
-            crate::backend::redis::RedisBackend::over_tls(&plain, self.protocol.into(), tls)?;
-        Ok(Arc::new(backend))
+        let servers = self.hosts().map(|url| {
+            // the same place in the words of `redis://`: the handshake is ours, not the client library's
+            let plain = url.as_str().replacen("rediss", "redis", 1);
+            RedisBackend::over_tls(&read(&plain)?, self.protocol.into(), tls)
+        });
+        self.of_servers(servers.collect::<Result<_, _>>()?)
     }
+}
+
+fn read(text: &str) -> Result<Url, ConfigError> {
+    Url::parse(text).map_err(|error| {
+        // the text may hold a password: it isn't shown
+        ConfigError::new(format!(
+            "the lock URL can't be read ({error}); write {SCHEMES}"
+        ))
+    })
+}
+
+/// A URL of several hosts as one for each of them; else the text alone, and no others.
+fn split(text: &str) -> (String, Option<Vec<String>>) {
+    let of_several = OF_SEVERAL.iter().find_map(|(several, one)| {
+        let rest = text.strip_prefix(several)?.strip_prefix("://")?;
+        Some((one, rest))
+    });
+    let Some((scheme, rest)) = of_several else {
+        return (text.to_owned(), None);
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, place) = rest.split_at(end);
+    let (user, hosts) = match authority.rsplit_once('@') {
+        Some((user, hosts)) => (format!("{user}@"), hosts),
+        None => (String::new(), authority),
+    };
+    let mut urls = hosts
+        .split(',')
+        .map(|host| format!("{scheme}://{user}{host}{place}"));
+    let first = urls.next().unwrap_or_default();
+    // the query is the same for all, and read once
+    let others = urls.map(|url| url.split(['?', '#']).next().unwrap_or_default().to_owned());
+    (first, Some(others.collect()))
 }
 
 #[cfg(feature = "redis")]
@@ -294,9 +366,28 @@ mod tests {
     }
 
     #[test]
+    fn a_quorum_has_a_url_for_each_host() {
+        let location = Location::parse("redlock://u:p@a:1,b:2,c/3?app=x").unwrap();
+        assert_eq!(location.app.as_deref(), Some("x"));
+        assert_eq!(location.url.as_str(), "redis://u:p@a:1/3");
+        let others = location.others.unwrap();
+        let others: Vec<_> = others.iter().map(Url::as_str).collect();
+        assert_eq!(others, ["redis://u:p@b:2/3", "redis://u:p@c/3"]);
+        let location = Location::parse("rediss+redlock://a,b,c").unwrap();
+        assert_eq!(location.url.as_str(), "rediss://a");
+    }
+
+    #[test]
+    #[cfg(feature = "quorum")]
+    fn a_quorum_is_three_masters_or_more() {
+        assert!(wrong("redlock://a,b").contains("three masters or more"));
+        assert!(wrong("redlock://a,b,a").contains("a:6379 twice"));
+    }
+
+    #[test]
     fn what_cannot_be_used_is_named_without_the_password() {
         assert!(wrong("localhost:6379").contains("redis://host:6379"));
-        assert!(wrong("redlock://a,b,c").contains("not available yet"));
+        assert!(wrong("redis+cluster://a,b,c").contains("not available yet"));
         assert!(wrong("http://localhost").contains("not a lock URL"));
         assert!(wrong("memory://?ap=x").contains("\"ap\""));
         for text in [
@@ -305,6 +396,10 @@ mod tests {
             "redis://u:secret@host:port",
             "redis://u:secret@host:6379/x",
             "redis://u:secret@",
+            "redlock://u:secret@a:port,b,c",
+            "redlock://u:secret@a,b",
+            "redlock://u:secret@a,b,,c",
+            "redlock://u:se/cret@a,b,c",
             "rediss://u:p?secret@host:6379",
             "rediss://u:secret@host:6379/x",
             "redis+unix:///run/redis.sock?pass=secret&db=x",

@@ -1,8 +1,8 @@
 //! What bounds a hold, and what its body may do with it.
 
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use lockruntime::{LockError, LossReason, OnLost};
@@ -244,7 +244,9 @@ pub(crate) async fn extend<P: Place>(scene: Scene<P>) {
 pub(crate) async fn extend_without_a_watchdog<P: Place>(scene: Scene<P>) {
     let manager = scene.place.manager();
     let (lease, length) = (timing::millis(200), timing::millis(600));
+    let begun = Mutex::new(Instant::now());
     let body = async {
+        *begun.lock().unwrap() = Instant::now();
         let hold = lockruntime::current().unwrap();
         timing::pass(lease / 2).await;
         hold.extend(length).await.unwrap();
@@ -252,10 +254,9 @@ pub(crate) async fn extend_without_a_watchdog<P: Place>(scene: Scene<P>) {
         assert_eq!(hold.lost().await, LossReason::CapReached);
         unreachable!("dropped {:?} after the extension", start.elapsed());
     };
-    let start = Instant::now();
     let call = manager.lock(&scene.key).lease(lease).watchdog(false);
     let error = call.run(body).await.unwrap_err();
-    let (took, due) = (start.elapsed(), lease / 2 + length);
+    let (took, due) = (begun.lock().unwrap().elapsed(), lease / 2 + length);
     assert!(
         matches!(error, LockError::HoldCapReached { .. }),
         "{error:?}"

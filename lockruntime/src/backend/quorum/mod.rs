@@ -30,6 +30,7 @@ use crate::backend::{
     Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock;
+use crate::error::ConfigError;
 use background::{Background, Handed};
 pub(crate) use node::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use round::Round;
@@ -70,22 +71,41 @@ struct Shared {
 }
 
 impl QuorumBackend {
-    pub(crate) fn of(nodes: Vec<Arc<dyn Node>>, quarantine: Duration) -> Self {
+    /// Of these masters, all different.
+    pub(crate) fn of(nodes: Vec<Arc<dyn Node>>) -> Result<Self, ConfigError> {
+        for (index, node) in nodes.iter().enumerate() {
+            if nodes
+                .iter()
+                .skip(index + 1)
+                .any(|other| other.name() == node.name())
+            {
+                return Err(ConfigError::new(format!(
+                    "the quorum has {} twice; name each master once",
+                    node.name()
+                )));
+            }
+        }
+        if nodes.len() < 3 {
+            return Err(ConfigError::new(format!(
+                "a quorum needs three masters or more, five are usual; here are {}",
+                nodes.len()
+            )));
+        }
         let (background, handed) = Background::new();
         let watches = nodes.iter().map(|_| Arc::default()).collect();
         let queue_failed = Mutex::new(vec![clock::Moment::ZERO; nodes.len()]);
-        Self {
+        Ok(Self {
             shared: Arc::new(Shared {
                 nodes,
                 watches,
-                quarantine,
+                quarantine: QUARANTINE,
                 tickets: Tickets::default(),
                 background,
                 greatest: Mutex::new(0),
                 queue_failed,
             }),
             handed: Mutex::new(Some(handed)),
-        }
+        })
     }
 }
 

@@ -4,17 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::Value;
-use url::Url;
 
 use super::connect::Link;
 use super::script::Script;
 use super::{CORRECTIONS, RedisBackend, Shared, channel_of, keys, record, reply};
-use crate::backend::quorum::{
-    Bid, Committed, Granting, Keep, Lined, Node, Place, QUARANTINE, QuorumBackend, Said,
-};
+use crate::backend::quorum::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use crate::backend::{BackendError, BackendErrorKind, BoxFuture, Renewed, Snapshot, Wakeups};
 use crate::clock::{self, millis_up};
-use crate::error::ConfigError;
 use crate::token::FencingToken;
 
 /// One Redis of a quorum.
@@ -68,52 +64,17 @@ enum Timed<T> {
 /// Takes an answer apart: the server's clock first. `None`: not one that this version knows.
 type Read<T> = fn(&Value) -> Option<(u64, Timed<T>)>;
 
-impl QuorumBackend {
-    /// Locks on a majority of these servers, each given by a `redis://` URL. They must be independent masters, an odd number of
-    /// them; three or five are usual.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] when fewer than three are given, or a URL can't be read.
-    pub fn new<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Result<Self, ConfigError> {
-        let mut nodes: Vec<Arc<dyn Node>> = Vec::new();
-        for url in urls {
-            let shared = RedisBackend::from_url(&parse(url.as_ref())?)?.shared;
-            if nodes.iter().any(|node| node.name() == shared.line.address) {
-                return Err(ConfigError::new(format!(
-                    "the quorum has {} twice; name each master once",
-                    shared.line.address
-                )));
-            }
-            nodes.push(Arc::new(RedisNode::new(shared)));
-        }
-        if nodes.len() < 3 {
-            return Err(ConfigError::new(format!(
-                "a quorum needs three masters or more, five are usual; here are {}",
-                nodes.len()
-            )));
-        }
-        Ok(Self::of(nodes, QUARANTINE))
+impl RedisBackend {
+    /// This server as a node of a quorum.
+    pub(crate) fn into_node(self) -> Arc<dyn Node> {
+        Arc::new(RedisNode {
+            shared: self.shared,
+            scripts: Arc::new(NodeScripts::new()),
+        })
     }
-}
-
-fn parse(url: &str) -> Result<Url, ConfigError> {
-    // the text may hold a password: it isn't shown
-    Url::parse(url).map_err(|error| {
-        ConfigError::new(format!(
-            "the URL of a node can't be read ({error}); write redis://host:6379"
-        ))
-    })
 }
 
 impl RedisNode {
-    fn new(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            scripts: Arc::new(NodeScripts::new()),
-        }
-    }
-
     /// Calls a script that must not be executed later than `valid` after it was sent.
     fn timed<T: Send + 'static>(
         &self,
@@ -135,7 +96,7 @@ impl RedisNode {
                     .await
                     .map_err(|no| no.error)?;
                 let (now, said) =
-                    read(&value).ok_or_else(|| reply::unknown(&shared.line.address))?;
+                    read(&value).ok_or_else(|| reply::unknown(shared.line.address()))?;
                 link.server_said(now, clock::now());
                 if let Timed::Said(said) = said {
                     return Ok(said);
@@ -145,7 +106,7 @@ impl RedisNode {
                 BackendErrorKind::NotReady,
                 format!(
                     "the clock of Redis at {} jumps; set it once and let it run",
-                    shared.line.address
+                    shared.line.address()
                 ),
             ))
         })
@@ -168,7 +129,7 @@ impl RedisNode {
                 .call(script(&scripts), &link, timeout, &keys, &arguments)
                 .await
                 .map_err(|no| no.error)?;
-            read(&value).ok_or_else(|| reply::unknown(&shared.line.address))
+            read(&value).ok_or_else(|| reply::unknown(shared.line.address()))
         })
     }
 }
@@ -190,7 +151,7 @@ fn digits(number: u64) -> String {
 
 impl Node for RedisNode {
     fn name(&self) -> &str {
-        &self.shared.line.address
+        self.shared.line.address()
     }
 
     fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
