@@ -3,7 +3,6 @@
 //! Every test ends with `tidy::end`: nothing of the lock's is left, nothing panicked, nothing warned that shouldn't.
 
 #![expect(
-    clippy::indexing_slicing,
     clippy::unwrap_used,
     reason = "a test that panics has failed, as it should"
 )]

@@ -5,7 +5,8 @@
 //! run *with leases* it does so when the owner's own deadline is over, as leases guarantee, and bodies must exclude each other.
 #![expect(
     clippy::cast_possible_truncation,
-    reason = "a handful of bids and nodes"
+    clippy::print_stdout,
+    reason = "a handful of bids and nodes; the figures are what one looks at"
 )]
 
 use stateright::{Checker, HasDiscoveries, Model, Property, Representative};
