@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::key::LockKey;
-use crate::options::{LONGEST_LEASE, Mode, SHORTEST_LEASE};
+use crate::options::{Mode, SHORTEST_LEASE};
 
 /// Why a call doesn't have the lock, or has it no longer.
 ///
@@ -88,6 +88,8 @@ pub enum LockError {
         what: &'static str,
         /// The length that was asked for.
         lease: Duration,
+        /// The longest that this manager's storage takes: 24 h, on a quorum 60 s.
+        longest: Duration,
     },
     /// No lock manager is set for this call.
     #[non_exhaustive]
@@ -305,7 +307,11 @@ impl fmt::Display for LockError {
                 template, reason, ..
             } => write!(f, "lock key {template:?} can't be used: {reason}"),
             Self::InvalidLease {
-                key, what, lease, ..
+                key,
+                what,
+                lease,
+                longest,
+                ..
             } => {
                 write!(f, "lock {key:?} asks for ")?;
                 match *what {
@@ -322,7 +328,7 @@ impl fmt::Display for LockError {
                         SHORTEST_LEASE.as_millis()
                     )?,
                 }
-                write!(f, "{} h", LONGEST_LEASE.as_secs() / 3600)
+                write!(f, "{}", humantime::format_duration(*longest))
             }
             Self::NotConfigured { template, .. } => write!(
                 f,

@@ -32,6 +32,8 @@ pub(crate) struct Bounds {
     /// How long the hold may last at the most, from its start on.
     pub(crate) max_hold: Option<Duration>,
     pub(crate) on_lost: OnLost,
+    /// The longest lease that the backend gives.
+    pub(crate) longest: Duration,
 }
 
 /// One acquisition, from the first ask until its release is confirmed or moot.
@@ -468,6 +470,7 @@ impl Bounds {
             watchdog: true,
             max_hold: None,
             on_lost: OnLost::Cancel,
+            longest: crate::options::LONGEST_LEASE,
         }
     }
 }

@@ -159,3 +159,59 @@ async fn b80_no_winner_among_many() {
         tidy::end(server, KEY, timing::lease(), 0).await;
     }
 }
+
+/// A node that lost its data is left out for the longest lease, so no lease is longer than that.
+#[tokio::test]
+async fn leases_are_bounded_by_what_a_forgetful_node_waits() {
+    const KEY: &str = "boleto:quorum:long";
+    let masters = Masters::start(3);
+    let locks = masters.manager();
+    let error = locks.lock(KEY).lease(Duration::from_secs(61)).acquire();
+    let error = error.await.unwrap_err();
+    assert!(matches!(error, LockError::InvalidLease { .. }), "{error:?}");
+    assert!(error.to_string().contains("100 ms to 1m"), "{error}");
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    let error = guard.extend(Duration::from_secs(61)).await.unwrap_err();
+    assert!(matches!(error, LockError::InvalidLease { .. }), "{error:?}");
+    guard.release().await.unwrap();
+    drop(locks);
+    for server in &masters.servers {
+        tidy::end(server, KEY, timing::lease(), 0).await;
+    }
+}
+
+/// A master that restarts empty grants nothing for as long as a lease may last: with it, three of five would be a second
+/// majority beside the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_master_that_forgot_is_left_out() {
+    const KEY: &str = "boleto:quorum:forgot";
+    let mut masters = Masters::start(5);
+    let (first, second) = (masters.manager(), masters.manager());
+    let warm = second.lock(KEY).acquire().await.unwrap();
+    warm.release().await.unwrap();
+    // two are out of reach while the first one takes its lock
+    for server in &mut masters.servers[3..] {
+        server.pause();
+    }
+    let guard = first.lock(KEY).lease(Duration::from_secs(30)).acquire();
+    let guard = guard.await.unwrap();
+    masters.servers[0].kill();
+    masters.servers[0].restart();
+    for server in &mut masters.servers[3..] {
+        server.resume();
+    }
+    timing::until("the forgetful one is back", timing::patience(), || {
+        masters.servers[0].raw().keys("lib_*").is_empty()
+    })
+    .await;
+    let start = Instant::now();
+    while start.elapsed() < timing::lease() {
+        match second.lock(KEY).try_acquire().await {
+            // the first one has noticed that it has no majority any more, and gave the rest back
+            Ok(_) => assert!(!guard.is_held()),
+            Err(LockError::Busy { .. } | LockError::NoQuorum { .. }) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+    drop(guard);
+}

@@ -1,5 +1,9 @@
 //! What a backend can do.
 
+use std::time::Duration;
+
+use crate::options::LONGEST_LEASE;
+
 /// What a backend can do; where they differ, the docs have it in one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -10,6 +14,8 @@ pub struct Capabilities {
     pub fifo: bool,
     /// Announces hand-overs instead of leaving them to the next ask.
     pub wakeups: bool,
+    /// The longest lease that it gives; 24 h by default, which is the longest of all.
+    pub longest_lease: Duration,
 }
 
 impl Capabilities {
@@ -20,6 +26,7 @@ impl Capabilities {
             across_processes: false,
             fifo: false,
             wakeups: false,
+            longest_lease: LONGEST_LEASE,
         }
     }
 }

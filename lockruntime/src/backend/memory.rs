@@ -296,6 +296,7 @@ impl Backend for MemoryBackend {
             across_processes: false,
             fifo: true,
             wakeups: true,
+            ..Capabilities::new()
         }
     }
 

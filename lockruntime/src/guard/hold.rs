@@ -12,7 +12,7 @@ use crate::clock;
 use crate::error::{LockError, LossReason};
 use crate::hold::Ending;
 use crate::key::LockKey;
-use crate::options::{LONGEST_LEASE, SHORTEST_LEASE};
+use crate::options::SHORTEST_LEASE;
 use crate::token::{FencingToken, OwnerToken};
 use crate::watchdog::{Watchdog, WeakWatchdog};
 
@@ -148,16 +148,18 @@ impl Hold {
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidLease`] when `length` is under 100 ms or over 24 h; [`LockError::Lost`] or
+    /// [`LockError::InvalidLease`] when `length` is under 100 ms or over 24 h (on a quorum 60 s); [`LockError::Lost`] or
     /// [`LockError::HoldCapReached`] when the hold ended first.
     pub async fn extend(&self, length: Duration) -> Result<(), LockError> {
-        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&length) {
-            let life = &self.first.life;
+        let life = &self.first.life;
+        let longest = life.bounds.longest;
+        if !(SHORTEST_LEASE..=longest).contains(&length) {
             return Err(LockError::InvalidLease {
                 key: life.key.clone(),
                 mode: life.mode,
                 what: "extend",
                 lease: length,
+                longest,
             });
         }
         let asked = clock::now();

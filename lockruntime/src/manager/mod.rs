@@ -276,16 +276,18 @@ impl LockManager {
         let mode = terms.mode;
         let lease = terms.lease.unwrap_or(defaults.lease);
         let min_hold = terms.min_hold.unwrap_or_default();
+        let longest = self.inner.capabilities.longest_lease.min(LONGEST_LEASE);
         let invalid = |key, what, lease| LockError::InvalidLease {
             key,
             mode,
             what,
             lease,
+            longest,
         };
-        if !(SHORTEST_LEASE..=LONGEST_LEASE).contains(&lease) {
+        if !(SHORTEST_LEASE..=longest).contains(&lease) {
             return Err(invalid(key, "lease", lease));
         }
-        if min_hold > LONGEST_LEASE {
+        if min_hold > longest {
             return Err(invalid(key, "min_hold", min_hold));
         }
         let bounds = Bounds {
@@ -293,6 +295,7 @@ impl LockManager {
             watchdog: terms.watchdog,
             max_hold: terms.max_hold,
             on_lost: terms.on_lost,
+            longest,
         };
         // a wait is for those who wait
         let waits = |_: &_| mode == Mode::Queue;

@@ -221,6 +221,7 @@ mod tests {
                     mode,
                     what: "lease",
                     lease: second,
+                    longest: second,
                 },
                 500,
             ),

@@ -23,7 +23,8 @@ const SPLIT_PAUSE: Duration = Duration::from_millis(25);
 const JUST_BORN: Duration = Duration::from_secs(1);
 /// How long a majority waits for the answer of the node with the queue.
 const FRONT_PATIENCE: Duration = Duration::from_millis(20);
-/// A node whose queue was out of reach is passed over for so long.
+/// A node whose queue was out of reach so often in a row is passed over for a while.
+const QUEUE_FAILURES: u32 = 2;
 const QUEUE_PAUSE: Duration = Duration::from_secs(2);
 
 /// How a bid ended.
@@ -160,7 +161,7 @@ impl Shared {
             member: ask.member(),
             beat: ask.beat,
             channel: Arc::clone(&ask.channel),
-            valid: ask.valid / 2,
+            valid: ask.valid,
             most: ask.max_waiters,
         };
         for (index, node) in self.nodes.iter().enumerate() {
@@ -168,6 +169,7 @@ impl Shared {
                 continue;
             }
             if let Ok(found) = node.line_up(&place).await {
+                self.queue_answers(index);
                 *lined = Some(index);
                 return Some(found);
             }
@@ -189,7 +191,7 @@ impl Shared {
             .unwrap_or_else(PoisonError::into_inner);
         failed
             .get(index)
-            .is_some_and(|at| *at > Moment::ZERO && *at + QUEUE_PAUSE > clock::now())
+            .is_some_and(|(times, at)| *times >= QUEUE_FAILURES && *at + QUEUE_PAUSE > clock::now())
     }
 
     fn queue_fails(&self, index: usize) {
@@ -197,8 +199,19 @@ impl Shared {
             .queue_failed
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = failed.get_mut(index) {
+        if let Some((times, at)) = failed.get_mut(index) {
+            *times = times.saturating_add(1);
             *at = clock::now();
+        }
+    }
+
+    fn queue_answers(&self, index: usize) {
+        let mut failed = self
+            .queue_failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((times, _)) = failed.get_mut(index) {
+            *times = 0;
         }
     }
 

@@ -66,8 +66,8 @@ struct Shared {
     background: Background,
     /// The greatest token of any bid of this process: a ticket never shows one twice.
     greatest: Mutex<u64>,
-    /// When the queue of a node was out of reach.
-    queue_failed: Mutex<Vec<clock::Moment>>,
+    /// How often in a row the queue of a node was out of reach, and when for the last time.
+    queue_failed: Mutex<Vec<(u32, clock::Moment)>>,
 }
 
 impl QuorumBackend {
@@ -93,7 +93,7 @@ impl QuorumBackend {
         }
         let (background, handed) = Background::new();
         let watches = nodes.iter().map(|_| Arc::default()).collect();
-        let queue_failed = Mutex::new(vec![clock::Moment::ZERO; nodes.len()]);
+        let queue_failed = Mutex::new(vec![(0, clock::Moment::ZERO); nodes.len()]);
         Ok(Self {
             shared: Arc::new(Shared {
                 nodes,
@@ -349,6 +349,7 @@ impl Backend for QuorumBackend {
             across_processes: true,
             fifo: false,
             wakeups: true,
+            longest_lease: QUARANTINE,
         }
     }
 

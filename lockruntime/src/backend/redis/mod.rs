@@ -314,6 +314,7 @@ impl Backend for RedisBackend {
             across_processes: true,
             fifo: true,
             wakeups: true,
+            ..Capabilities::new()
         }
     }
 

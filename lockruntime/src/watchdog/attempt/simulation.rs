@@ -456,6 +456,7 @@ impl World {
             watchdog: self.rng.random_range(0..5) > 0,
             max_hold: self.sometimes(LEASE),
             on_lost: OnLost::Cancel,
+            longest: crate::options::LONGEST_LEASE,
         };
         let key = LockKey::from_text("k", 512).unwrap();
         let life = Arc::new(Life::new(key, mode, bounds));
