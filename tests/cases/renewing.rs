@@ -52,7 +52,7 @@ async fn b10_many_locks_in_one_process() {
     let (holds, lease, leases) = if timing::is_long() {
         (20_000, timing::millis(6_000), 10)
     } else {
-        (2_000, timing::millis(2_000), 3)
+        (1_000, timing::millis(3_000), 2)
     };
     let server = RedisServer::start();
     // what users get: asks that have half a second, whoever else keeps the machine busy

@@ -25,7 +25,7 @@ async fn main() {
     let count: usize = count.parse().expect("a number of keys");
     let manager = LockManager::builder()
         .url(url)
-        .lease(Duration::from_millis(200))
+        .lease(timing::short_lease())
         .build()
         .expect("the kit's URL is valid");
     let raw = Raw::connect(server);
@@ -55,7 +55,12 @@ async fn use_keys(manager: &LockManager, raw: &Raw, keys: Range<usize>) {
                 // deleted under its holder, who learns of it with its next renewal
                 let guard = manager.lock(&key).acquire().await.expect("it is free");
                 raw.run::<()>(&["DEL", &wire::record(&key)]);
-                tasks.spawn(async move { assert_eq!(guard.lost().await, LossReason::Taken) });
+                tasks.spawn(async move {
+                    // or the machine stands still for a lease: lost all the same
+                    let reason = guard.lost().await;
+                    let reasons = [LossReason::Taken, LossReason::LeaseOver];
+                    assert!(reasons.contains(&reason), "{reason:?}");
+                });
             }
             1 => {
                 let micros = rand::rng().random_range(0..1_000);
