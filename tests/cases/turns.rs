@@ -176,8 +176,15 @@ async fn b44_thundering_herd() {
     for micros in beats {
         *bins.entry(micros / 10_000).or_default() += 1;
     }
-    let most = bins.into_values().max().unwrap();
-    assert!(most * 20 <= WAITERS, "{most} of {WAITERS} ask in step");
+    // A machine that stands still for a moment bunches what falls due meanwhile, so it isn't the fullest bin that is judged: a
+    // tenth of a second holds a twentieth of two seconds' asks, and two fifths of them if they are in step.
+    let mut bins: Vec<_> = bins.into_values().collect();
+    bins.sort_unstable();
+    let fullest: usize = bins.iter().rev().take(10).sum();
+    assert!(
+        fullest * 3 <= count,
+        "{fullest} of {count} asks are in step"
+    );
 
     let (start, begun) = (monitor.mark(), Instant::now());
     guard.release().await.unwrap();
