@@ -5,7 +5,7 @@ use tests::server::{Settings, documented_rights, lock_url, manager_builder};
 use tests::wire::{APP, ENVIRONMENT};
 use tests::{RedisServer, logs, tidy, timing};
 
-use super::{contend, hand_over};
+use super::{contend, hand_over, prompt};
 
 fn rights() -> Vec<String> {
     documented_rights(APP, ENVIRONMENT)
@@ -177,7 +177,7 @@ async fn without_channel_rights_the_queue_polls() {
             assert_eq!(polls, [named], "{rule}, {protocol}");
             // a waiter asks once a heartbeat, and twice while its turn is near
             let taken = hand_over([&one, &two], "boleto:polls").await;
-            assert!(taken < timing::heartbeat() + timing::moment(), "{taken:?}");
+            assert!(taken < timing::heartbeat() + prompt(), "{taken:?}");
             assert!(two.health().await.is_ok());
             tidy::end(&server, "boleto:polls", timing::lease(), 2).await;
         }
@@ -217,7 +217,7 @@ async fn idle(rule: &str) {
     assert_eq!(ids(), before, "{rule}: it was replaced");
     if rule != "resetchannels" {
         let taken = hand_over([&locks, &locks], "boleto:idle").await;
-        assert!(taken < timing::moment(), "{rule}: {taken:?}");
+        assert!(taken < prompt(), "{rule}: {taken:?}");
     }
     drop(locks);
     timing::until("its connections end", timing::patience(), || {

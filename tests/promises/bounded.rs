@@ -6,7 +6,7 @@ use tests::server::Raw;
 use tests::{RedisServer, tidy, timing};
 use tokio::task::JoinSet;
 
-use super::{long_lived, until_waiting};
+use super::{long_lived, soon, until_waiting};
 
 /// The wait ends at its limit, not before and hardly later.
 ///
@@ -23,10 +23,7 @@ async fn waits_end_at_their_limit() {
     let error = timing::soon("the wait ends", wait).await.unwrap_err();
     assert!(error.is_busy(), "{error}");
     let taken = start.elapsed();
-    assert!(
-        taken >= limit && taken < limit + timing::moment(),
-        "{taken:?}"
-    );
+    assert!(taken >= limit && taken < limit + soon(), "{taken:?}");
     guard.release().await.unwrap();
     tidy::end(&server, key, timing::lease(), 0).await;
 }

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tests::{RedisServer, tidy, timing};
 use tokio::task::JoinSet;
 
+use super::long_lived;
+
 /// Two managers, both modes, tight loops: nobody meets anybody inside.
 ///
 /// Taken out, in `ask.lua`: `redis.call('EXISTS', L, Q) == 0`, the look whether somebody has the lock or waits for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_body_at_a_time() {
     let server = RedisServer::start();
-    let managers = [server.manager(), server.manager()];
+    let managers = [long_lived(&server), long_lived(&server)];
     let inside = Arc::new(AtomicBool::new(false));
     let bodies = Arc::new(AtomicU64::new(0));
     let mut callers = JoinSet::new();

@@ -21,8 +21,15 @@ mod several;
 mod stopped;
 mod unlocked;
 
+use std::time::Duration;
+
 use lockruntime::LockManager;
 use tests::{RedisServer, timing};
+
+/// Far less than what happens without the line, and more than a busy machine takes. How fast it is elsewhere is measured there.
+fn soon() -> Duration {
+    timing::millis(3_000)
+}
 
 /// Waits until so many tickets stand in the queue of `key`.
 async fn until_waiting(locks: &LockManager, key: &str, count: usize) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tests::fault::Proxy;
 use tests::{RedisServer, tidy, timing, wire};
 
-use super::{long_lived, until_waiting};
+use super::{long_lived, soon, until_waiting};
 
 /// Ten callers of two managers enter in the order in which they queued.
 ///
@@ -83,7 +83,7 @@ async fn no_wake_up_is_lost_for_good() {
         guard.release().await.unwrap();
         let start = Instant::now();
         let guard = timing::soon("its turn comes", waiter).await.unwrap();
-        let limit = timing::heartbeat() + timing::moment();
+        let limit = timing::heartbeat() + soon();
         assert!(start.elapsed() < limit, "{:?}", start.elapsed());
         guard.release().await.unwrap();
     }

@@ -2,7 +2,7 @@
 
 use tests::{RedisServer, tidy, timing};
 
-use super::long_lived;
+use super::{long_lived, soon};
 
 /// Nested, beside each other, and in a task of its own, which is a rival.
 ///
@@ -14,7 +14,7 @@ async fn nested_calls_go_on() {
     let key = "boleto:nested";
     let token = || lockruntime::current().map(|hold| hold.fencing_token());
     let nested = || {
-        let lock = locks.lock(key).wait(timing::moment());
+        let lock = locks.lock(key).wait(soon());
         lock.run(async { token() })
     };
     let body = async {

@@ -5,7 +5,7 @@ use std::future::pending;
 use tests::{RedisServer, tidy, timing, wire};
 use tokio::sync::oneshot;
 
-use super::long_lived;
+use super::{long_lived, soon};
 
 /// An error, a panic, a call that is cancelled inside, a guard that is dropped: the lock is gone at once each time.
 ///
@@ -21,7 +21,7 @@ async fn every_way_out() {
         .await
         .unwrap();
     assert_eq!(value, Err("declined"));
-    tidy::gone_within(&server, timing::moment()).await;
+    tidy::gone_within(&server, soon()).await;
 
     let panics = {
         let locks = locks.clone();
@@ -36,7 +36,7 @@ async fn every_way_out() {
         })
     };
     assert!(panics.await.unwrap_err().is_panic());
-    tidy::gone_within(&server, timing::moment()).await;
+    tidy::gone_within(&server, soon()).await;
 
     let (begun, begins) = oneshot::channel();
     let cancelled = {
@@ -52,10 +52,10 @@ async fn every_way_out() {
     timing::soon("the body begins", begins).await.unwrap();
     cancelled.abort();
     assert!(cancelled.await.unwrap_err().is_cancelled());
-    tidy::gone_within(&server, timing::moment()).await;
+    tidy::gone_within(&server, soon()).await;
 
     drop(locks.lock(key).acquire().await.unwrap());
-    tidy::gone_within(&server, timing::moment()).await;
+    tidy::gone_within(&server, soon()).await;
     tidy::end(&server, key, timing::lease(), 0).await;
 }
 

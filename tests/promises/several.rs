@@ -3,7 +3,7 @@
 use tests::{RedisServer, tidy, timing};
 use tokio::task::JoinSet;
 
-use super::long_lived;
+use super::{long_lived, soon};
 
 /// Callers name two accounts in opposite orders. Those who took the first each would wait for each other.
 ///
@@ -19,7 +19,7 @@ async fn opposite_orders_end() {
         callers.spawn(async move {
             for _ in 0..20 {
                 let keys = if caller % 2 == 0 { [a, b] } else { [b, a] };
-                let both = locks.lock_all(keys).wait(timing::millis(3_000));
+                let both = locks.lock_all(keys).wait(timing::patience());
                 let body = async {
                     let hold = lockruntime::current().unwrap();
                     assert!(hold.is_held());
@@ -34,7 +34,7 @@ async fn opposite_orders_end() {
     let held = other.lock(b).acquire().await.unwrap();
     let refused = one.lock_all([a, b]).try_acquire().await.unwrap_err();
     assert!(refused.is_busy(), "{refused}");
-    let free = other.lock(a).wait(timing::moment());
+    let free = other.lock(a).wait(soon());
     free.run(async {}).await.unwrap();
     held.release().await.unwrap();
     tidy::end(&server, "account:", timing::lease(), 0).await;

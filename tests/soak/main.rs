@@ -23,13 +23,15 @@ async fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().await
 }
 
-/// A manager whose warnings nobody keeps, as the kit's listener does: their list would grow.
+/// A manager whose warnings nobody keeps, as the kit's listener does: their list would grow. Its
+/// leases and waits outlast a machine that stands still for a while.
 fn quiet(server: &RedisServer, protocol: u32) -> LockManager {
     let names = format!("app={APP}&env={ENVIRONMENT}");
     let url = format!("redis://{}?{names}&protocol={protocol}", server.address());
     LockManager::builder()
         .url(&url)
-        .lease(timing::lease())
+        .lease(timing::long_lease())
+        .wait(timing::patience())
         .heartbeat(timing::heartbeat())
         .grace(timing::grace())
         .build()
