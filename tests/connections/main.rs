@@ -57,7 +57,7 @@ async fn contend(managers: [&LockManager; 2], key: &str) {
 /// What a hand-over takes at the most that was heard of. One that is found by asking takes half a heartbeat, which the tests
 /// that ask set to 2 s.
 fn prompt() -> std::time::Duration {
-    timing::millis(500)
+    timing::millis(250)
 }
 
 /// How many connections the server has, the one of `raw` left out.
