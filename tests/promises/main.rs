@@ -13,6 +13,7 @@ mod everywhere;
 mod exclusion;
 mod fencing;
 mod holding;
+mod lines;
 mod queue;
 mod reentry;
 mod release;
