@@ -156,7 +156,7 @@ async fn b57_redis_restarts_empty() {
 
 async fn restarts_empty(protocol: u32) {
     let key = &*format!("boleto:b57-{protocol}");
-    let lease = timing::millis(3_000);
+    let lease = timing::millis(9_000);
     let mut server = RedisServer::start();
     let build = || {
         manager_builder(&format!("{}&protocol={protocol}", server.url()))
