@@ -21,7 +21,7 @@ use crate::value::{Length, Mode};
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Vec::new();
     let args = Args::parse(attribute, &mut errors);
-    let locked = match syn::parse2(item.clone()) {
+    let locked = match Function::read(item.clone()) {
         Ok(function) => lock(args, function, &mut errors),
         Err(error) => {
             errors.push(error);

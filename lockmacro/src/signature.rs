@@ -120,16 +120,32 @@ impl Function {
     }
 }
 
-impl Parse for Function {
-    fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
-        let attributes = input.call(Attribute::parse_outer)?;
-        let visibility: Visibility = input.parse()?;
-        let ahead = input.fork();
-        let Ok(signature) = ahead.parse::<Signature>() else {
-            return Err(not_a_function(input));
+impl Function {
+    /// Only what stands before the body goes through the parser, which would copy every token of it.
+    pub(crate) fn read(item: TokenStream) -> Result<Self, Error> {
+        let mut head: Vec<TokenTree> = item.into_iter().collect();
+        let braces = match head.pop() {
+            Some(TokenTree::Group(last)) if last.delimiter() == Delimiter::Brace => Some(last),
+            Some(TokenTree::Group(last)) if last.delimiter() == Delimiter::None => {
+                if head.is_empty() {
+                    // an `$item:item` of macro_rules
+                    return Self::read(last.stream());
+                }
+                Some(last)
+            }
+            Some(other) => {
+                head.push(other);
+                None
+            }
+            None => None,
         };
-        input.advance_to(&ahead);
-        let body = Body::read(input.parse()?);
+        let head = syn::parse2::<Head>(head.into_iter().collect())?;
+        let Head {
+            attributes,
+            visibility,
+            signature,
+        } = head;
+        let body = braces.and_then(|braces| Body::read(&braces));
         let boxed = body
             .as_ref()
             .filter(|_| signature.asyncness.is_none())
@@ -144,17 +160,44 @@ impl Parse for Function {
     }
 }
 
-impl Body {
-    fn read(rest: TokenStream) -> Option<Self> {
-        let mut rest = rest.into_iter();
-        let block = match (rest.next()?, rest.next()) {
-            (TokenTree::Group(group), None) => group,
-            _ => return None,
+/// What stands before the body.
+struct Head {
+    attributes: Vec<Attribute>,
+    visibility: Visibility,
+    signature: Signature,
+}
+
+impl Parse for Head {
+    fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility: Visibility = input.parse()?;
+        let ahead = input.fork();
+        let Ok(signature) = ahead.parse::<Signature>() else {
+            return Err(not_a_function(input));
         };
-        match block.delimiter() {
-            Delimiter::Brace => Some(Self::new(&block)),
+        input.advance_to(&ahead);
+        // what follows instead of a body, `;` most likely, is told as one that is missing
+        input.parse::<TokenStream>()?;
+        Ok(Self {
+            attributes,
+            visibility,
+            signature,
+        })
+    }
+}
+
+impl Body {
+    fn read(group: &Group) -> Option<Self> {
+        match group.delimiter() {
+            Delimiter::Brace => Some(Self::new(group)),
             // a `$body:block` of macro_rules
-            Delimiter::None => Self::read(block.stream()),
+            Delimiter::None => {
+                let mut inside = group.stream().into_iter();
+                match (inside.next(), inside.next()) {
+                    (Some(TokenTree::Group(group)), None) => Self::read(&group),
+                    _ => None,
+                }
+            }
             Delimiter::Parenthesis | Delimiter::Bracket => None,
         }
     }
@@ -182,8 +225,11 @@ impl Body {
             ]);
             statements = rest.clone();
         }
-        let mut block = Group::new(Delimiter::Brace, statements.collect());
-        block.set_span(braces.span());
+        let mut block = braces.clone();
+        if !attributes.is_empty() {
+            block = Group::new(Delimiter::Brace, statements.collect());
+            block.set_span(braces.span());
+        }
         Self { attributes, block }
     }
 }
@@ -274,7 +320,7 @@ mod tests {
 
     fn read(item: &str) -> (Option<Function>, Vec<String>) {
         let mut errors = Vec::new();
-        let function = match syn::parse_str::<Function>(item) {
+        let function = match Function::read(item.parse().unwrap()) {
             Ok(function) => {
                 function.check(false, &mut errors);
                 Some(function)
@@ -343,7 +389,7 @@ mod tests {
     fn with_or_else_any_return_type_will_do() {
         for returns in ["", "-> ()", "-> R"] {
             let item = format!("async fn f() {returns} {{}}");
-            let function: Function = syn::parse_str(&item).unwrap();
+            let function = Function::read(item.parse().unwrap()).unwrap();
             let mut errors = Vec::new();
             function.check(true, &mut errors);
             assert!(errors.is_empty(), "{item}");
