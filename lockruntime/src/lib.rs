@@ -48,6 +48,7 @@
 //! | `macros` | yes | the attribute |
 //! | `redis` | yes | `redis://` and `redis+unix://` |
 //! | `tls` | | `rediss://`, by rustls |
+//! | `quorum` | | `redlock://`, a majority of independent masters |
 //! | `axum` | | refusals as axum responses, and a layer that gives handlers their manager |
 //! | `actix` | | refusals as actix-web responses, and a middleware that gives handlers their manager |
 //! | `serde` | | a [`FencingToken`] in JSON and other formats |
@@ -58,6 +59,7 @@
 #![doc = include_str!("docs/wire.md")]
 //!
 #![doc = include_str!("docs/rights.md")]
+#![doc = include_str!("docs/quorum.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 

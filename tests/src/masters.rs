@@ -15,6 +15,8 @@ pub struct Masters {
     pub servers: Vec<RedisServer>,
     /// The ways to them.
     pub proxies: Arc<Vec<Proxy>>,
+    /// What stands before the hosts in a URL, `user:password@`.
+    user: &'static str,
 }
 
 impl Masters {
@@ -33,19 +35,27 @@ impl Masters {
         Self {
             proxies: Arc::new(proxies.collect()),
             servers,
+            user: "",
         }
+    }
+
+    /// The managers come as this user, `user:password@`.
+    #[must_use]
+    pub fn as_user(mut self, user: &'static str) -> Self {
+        self.user = user;
+        self
     }
 
     /// A URL of them, straight.
     #[must_use]
     pub fn url(&self) -> String {
-        redlock(self.servers.iter().map(RedisServer::address))
+        self.redlock(self.servers.iter().map(RedisServer::address))
     }
 
     /// A URL of them, through the proxies.
     #[must_use]
     pub fn proxied_url(&self) -> String {
-        redlock(self.proxies.iter().map(Proxy::address))
+        self.redlock(self.proxies.iter().map(Proxy::address))
     }
 
     /// A manager that reaches all masters straight.
@@ -63,14 +73,15 @@ impl Masters {
             .build()
             .expect("the kit's URLs are valid")
     }
-}
 
-fn redlock(hosts: impl Iterator<Item = String>) -> String {
-    let hosts: Vec<_> = hosts.collect();
-    format!(
-        "redlock://{}?app={}&env={}",
-        hosts.join(","),
-        wire::APP,
-        wire::ENVIRONMENT
-    )
+    fn redlock(&self, hosts: impl Iterator<Item = String>) -> String {
+        let hosts: Vec<_> = hosts.collect();
+        format!(
+            "redlock://{}{}?app={}&env={}",
+            self.user,
+            hosts.join(","),
+            wire::APP,
+            wire::ENVIRONMENT
+        )
+    }
 }

@@ -6,13 +6,13 @@ use crate::server::Raw;
 use crate::{RedisServer, logs, timing};
 
 /// A node of a quorum says with it that it has data; it stays for a month.
-const MARKER: &str = "lib_lock_quorum:";
+const MARKER: &str = ":}:q";
 
 /// The lock's keys on a server, but for the counters that outlive their locks on purpose.
 #[must_use]
 pub fn left_behind(raw: &Raw) -> Vec<String> {
     let mut keys = raw.keys("lib_*");
-    keys.retain(|key| !key.ends_with(":n") && !key.starts_with(MARKER));
+    keys.retain(|key| !key.ends_with(":n") && !key.ends_with(MARKER));
     keys
 }
 
@@ -43,7 +43,7 @@ pub async fn end(server: &RedisServer, id: &str, lease: Duration, warnings: usiz
     .await;
     let raw = server.raw();
     let mut keys = raw.keys("lib_*");
-    keys.retain(|key| !key.starts_with(MARKER));
+    keys.retain(|key| !key.ends_with(MARKER));
     for key in keys {
         assert!(
             raw.left(&key)

@@ -108,7 +108,8 @@ impl Shared {
         let left = loop {
             let outcome = self.bid(ask, until).await;
             let pause = SPLIT_PAUSE.mul_f64(rand::rng().random());
-            let has_time = clock::now() + pause < until;
+            // a bid that begins on the last breath is answered by nobody
+            let has_time = clock::now() + pause + ask.valid / 4 < until;
             match outcome {
                 Outcome::Won(hold) => {
                     return (Ok(Answer::Held { token: hold.token }), Some(hold));

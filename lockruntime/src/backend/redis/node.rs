@@ -138,11 +138,12 @@ fn rest(bid: &Bid, lease: Duration) -> String {
     record::encode_rest(&bid.record, &bid.holder, lease)
 }
 
-/// The key that says since when a node has data, one for all locks of an app and environment.
+/// The key that says since when a node has data, one for all locks of an app and environment. No lock has it, since none has an
+/// empty key; and whoever may use those locks may use it.
 fn marker(record: &str) -> String {
     let mut words = record.split(':').skip(1);
     let (app, env) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    format!("lib_lock_quorum:{app}:{env}")
+    format!("lib_mutex_queue:{{lib_lock:{app}:{env}:}}:q")
 }
 
 fn digits(number: u64) -> String {

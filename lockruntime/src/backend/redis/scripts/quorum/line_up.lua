@@ -11,7 +11,7 @@ if not number and ARGV[5] and full(tonumber(ARGV[5])) then return { 'FULL', now,
 redis.call('HSET', W, 'd' .. me, string.format('%.0f', now + ARGV[2]), 'r' .. me, ARGV[3])
 if not number then
   -- not from the counter: a token that was read must not be overtaken by a place
-  local tail = redis.call('ZREVRANGE', Q, 0, 0, 'WITHSCORES')
+  local tail = redis.call('ZRANGE', Q, -1, -1, 'WITHSCORES')
   number = math.max(micros, tonumber(tail[2] or 0) + 1)
   redis.call('ZADD', Q, string.format('%.0f', number), me)
 end
