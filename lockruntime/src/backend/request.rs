@@ -68,7 +68,8 @@ impl Renewals {
         Self(Box::new(report))
     }
 
-    /// Reports the result of the renewal at this place in the batch. One that is never reported counts as timed out.
+    /// Reports the result of the renewal at this place in the batch. One that is never reported counts as timed out; one that was
+    /// reported as timed out may be reported once more when it is answered after all.
     pub fn report(&self, index: usize, result: Result<Renewed, BackendError>) {
         (self.0)(index, result);
     }

@@ -39,6 +39,8 @@ pub(crate) struct Renewals {
     full: Duration,
     /// The length that the renewal under way asked for.
     asked: Duration,
+    /// The latest renewal that wasn't answered in time, and the length that it asked for.
+    unanswered: Option<(Moment, Duration)>,
     /// A whole lease is renewed; else only what has less is lengthened to one.
     watchdog: bool,
     /// A renewal is wanted whatever is due: an extension, from inside of the body.
@@ -53,6 +55,7 @@ impl Renewals {
             lease,
             full,
             asked: full,
+            unanswered: None,
             watchdog,
             wanted: false,
             due: Moment::END,
@@ -131,7 +134,22 @@ impl Renewals {
         self.backoff.reset();
     }
 
-    pub(crate) fn failed(&mut self, now: Moment) {
+    /// A renewal that wasn't answered in time is answered now. Whether that lengthens the lease.
+    pub(crate) fn confirmed_late(&mut self, sent: Moment) -> bool {
+        let Some((_, asked)) = self.unanswered.take_if(|(of, _)| *of == sent) else {
+            return false;
+        };
+        let deadline = self.lease.deadline();
+        self.lease.renewed(sent, asked);
+        // one that is under way plans when it comes back
+        if self.due != Moment::END {
+            self.plan();
+        }
+        self.lease.deadline() > deadline
+    }
+
+    pub(crate) fn failed(&mut self, sent: Moment, now: Moment) {
+        self.unanswered = Some((sent, self.asked));
         // what was asked for is still wanted, by itself or by an extension
         self.due = now + self.backoff.next(self.full);
     }
@@ -240,9 +258,10 @@ mod tests {
         let mut renewals = renewals(1_200, 1_200);
         let (mut now, mut tries) = (renewals.due(), 0);
         while !renewals.is_over(now) {
+            let sent = now;
             renewals.sent();
             now = now + MS;
-            renewals.failed(now);
+            renewals.failed(sent, now);
             assert!(
                 renewals.due() >= (now + MS * 20).min(renewals.lease.deadline()),
                 "no storm"
@@ -252,5 +271,26 @@ mod tests {
         }
         assert!(tries >= 5, "{tries}");
         assert_eq!(now, renewals.lease.deadline());
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_counts_from_its_send() {
+        let mut renewals = renewals(1_200, 1_200);
+        let first = at(400);
+        assert!(renewals.wants_renewal(first));
+        renewals.sent();
+        renewals.failed(first, at(600));
+        let again = renewals.due();
+        assert!(again < at(700), "tried again soon");
+        renewals.sent();
+        // while the second one is under way the first one is answered after all
+        assert!(renewals.confirmed_late(first));
+        assert_eq!(renewals.lease.deadline(), at(400 + 1_200 - 14));
+        assert!(!renewals.wants_renewal(at(1_000)), "one at a time");
+        assert!(!renewals.confirmed_late(first), "once");
+        renewals.failed(again, at(900));
+        assert!(!renewals.confirmed_late(first), "only the latest");
+        assert!(renewals.confirmed_late(again));
+        assert_eq!(renewals.due(), renewals.lease.third());
     }
 }

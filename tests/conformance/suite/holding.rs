@@ -319,7 +319,7 @@ pub(crate) async fn early_release<P: Place>(scene: Scene<P>) {
         let second = other.lock(&scene.key).try_acquire().await.unwrap();
         assert!(second.fencing_token() > hold.fencing_token());
         // no longer covered by this body's lock: a rival like any other
-        let nested = manager.lock(&scene.key).wait(timing::tick());
+        let nested = manager.lock(&scene.key).wait(timing::tick() * 4);
         let refused = nested.run(async {}).await.unwrap_err();
         assert!(refused.is_busy(), "{refused}");
         second

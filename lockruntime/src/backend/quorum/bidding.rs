@@ -319,11 +319,10 @@ impl Shared {
                 Outcome::NoQuorum(self.no_quorum(&tally))
             } else {
                 // the node with the queue is free: the others are being freed at this moment
-                let frees = front.is_some_and(|front| tally.ayes().contains(&front));
+                let frees = ask.mode == Mode::Queue
+                    && front.is_some_and(|front| tally.ayes().contains(&front));
                 match tally.free_in() {
-                    Some(left) if !left.is_zero() && !(frees && ask.mode == Mode::Queue) => {
-                        Outcome::Held { left }
-                    }
+                    Some(left) if !left.is_zero() && !frees => Outcome::Held { left },
                     _ => Outcome::Split,
                 }
             };

@@ -12,6 +12,7 @@ mod reply;
 mod rights;
 mod script;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -124,17 +125,10 @@ impl Shared {
                     may_run,
                 })
             }
-            None => {
-                let message = format!(
-                    "Redis at {} gave no answer within {} ms",
-                    self.line.address(),
-                    limit.as_millis()
-                );
-                Err(NoAnswer {
-                    error: BackendError::new(BackendErrorKind::Timeout, message),
-                    may_run: true,
-                })
-            }
+            None => Err(NoAnswer {
+                error: self.no_answer(limit),
+                may_run: true,
+            }),
         }
     }
 
@@ -214,20 +208,40 @@ impl Shared {
         )
     }
 
-    async fn renew(&self, link: &Link, renew: &Renew) -> Result<Renewed, BackendError> {
-        let held = format!(
-            "{}\",\"fencingToken\":{:016}",
-            renew.ticket,
-            renew.token.get()
-        );
+    /// Lengthens one hold. Reports when it isn't answered in time, and once more when it is answered later.
+    async fn renew(
+        &self,
+        link: &Link,
+        renew: &Renew,
+        report: impl Fn(Result<Renewed, BackendError>),
+    ) {
+        let held = record::owned_by(renew.ticket, renew.token);
         let lease = millis_up(renew.lease).to_string();
         let keys = [renew.record.to_string()];
         let arguments = [held.as_bytes(), lease.as_bytes()];
-        let value = self
-            .call(&self.scripts.renew, link, renew.timeout, &keys, &arguments)
-            .await
-            .map_err(|no| no.error)?;
-        reply::renewed(&value).ok_or_else(|| reply::unknown(self.line.address()))
+        let mut call = pin!(self.scripts.renew.call(link, &keys, &arguments));
+        let read = |value: &Value| {
+            reply::renewed(value).ok_or_else(|| reply::unknown(self.line.address()))
+        };
+        match link.within(renew.timeout, &mut call).await {
+            Some(Ok(value)) => report(read(&value)),
+            Some(Err(error)) => report(Err(reply::failed(self.line.address(), error))),
+            None => {
+                report(Err(self.no_answer(renew.timeout)));
+                if let Some(Ok(value)) = clock::within(renew.lease, call).await {
+                    report(read(&value));
+                }
+            }
+        }
+    }
+
+    fn no_answer(&self, limit: Duration) -> BackendError {
+        let message = format!(
+            "Redis at {} gave no answer within {} ms",
+            self.line.address(),
+            limit.as_millis()
+        );
+        BackendError::new(BackendErrorKind::Timeout, message)
     }
 
     async fn release(&self, release: &Release) -> Result<Released, BackendError> {
@@ -344,12 +358,11 @@ impl Backend for RedisBackend {
                 .enumerate()
                 .map(|(index, renew)| {
                     let (shared, link) = (&shared, &link);
-                    async move { (index, shared.renew(link, renew).await) }
+                    let renewals = &renewals;
+                    shared.renew(link, renew, move |result| renewals.report(index, result))
                 })
                 .collect();
-            while let Some((index, result)) = calls.next().await {
-                renewals.report(index, result);
-            }
+            while calls.next().await.is_some() {}
         })
     }
 

@@ -24,6 +24,7 @@ pub(crate) struct RedisNode {
 struct NodeScripts {
     grant: Script,
     commit: Script,
+    renew: Script,
     top_up: Script,
     free: Script,
     line_up: Script,
@@ -46,6 +47,7 @@ impl NodeScripts {
         Self {
             grant: script!("grant.lua"),
             commit: script!("commit.lua"),
+            renew: Script::new(include_str!("scripts/renew.lua")),
             top_up: script!("top_up.lua"),
             free: script!("free.lua", "sign.lua"),
             line_up: script!("line_up.lua"),
@@ -228,18 +230,18 @@ impl Node for RedisNode {
     }
 
     fn renew(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Renewed> {
-        let shared = Arc::clone(&self.shared);
-        let renew = crate::backend::Renew {
-            record: Arc::clone(&bid.record),
-            ticket: bid.ticket,
-            token: keep.token,
-            lease: keep.lease,
-            timeout: keep.timeout,
-        };
-        Box::pin(async move {
-            let link = shared.line.link(keep.timeout).await?;
-            shared.renew(&link, &renew).await
-        })
+        let arguments = vec![
+            record::owned_by(bid.ticket, keep.token),
+            millis_up(keep.lease).to_string(),
+        ];
+        let keys = vec![bid.record.to_string()];
+        self.call(
+            |scripts| &scripts.renew,
+            keys,
+            keep.timeout,
+            arguments,
+            reply::renewed,
+        )
     }
 
     fn top_up(&self, bid: &Arc<Bid>, keep: Keep) -> Said<Committed> {

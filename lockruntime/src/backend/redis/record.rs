@@ -45,6 +45,11 @@ pub(super) fn encode_rest(record: &str, holder: &Holder, lease: Duration) -> Str
     json.replacen('{', ",", 1)
 }
 
+/// What a record has from its owner to its token, byte for byte.
+pub(super) fn owned_by(owner: OwnerToken, token: FencingToken) -> String {
+    format!("{owner}\",\"fencingToken\":{:016}", token.get())
+}
+
 /// What a reader needs of a record. Fields of a newer version are passed over.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -459,7 +459,14 @@ impl Attempt {
         now: Moment,
         calls: &mut Calls,
     ) {
-        if self.renewing != Some(sent) {
+        let late = self.renewing != Some(sent);
+        if late {
+            // the next one may be under way; that this one was executed after `sent` counts all the same
+            if let (Phase::Held(renewals), Ok(Renewed::Renewed)) = (&mut self.phase, result)
+                && renewals.confirmed_late(sent)
+            {
+                self.order.life.extend(renewals.lease, sent);
+            }
             return;
         }
         self.renewing = None;
@@ -473,7 +480,7 @@ impl Attempt {
                 Err(error) if error.kind() == BackendErrorKind::Foreign => {
                     self.lose(LossReason::Taken)
                 }
-                Err(_) => renewals.failed(now),
+                Err(_) => renewals.failed(sent, now),
             }
         }
         self.tick(now, calls);

@@ -220,7 +220,7 @@ impl World {
         self.later(delay, event);
     }
 
-    /// The server runs a request; an answer that would come too late is none.
+    /// The server runs a request; an answer that would come too late is none, but for that of a renewal.
     fn execute(
         &mut self,
         process: usize,
@@ -292,6 +292,11 @@ impl World {
         match (event, answers) {
             (_, Answers::Nobody) => {}
             (Some(event), Answers::Comes) if in_time => self.later(back, event),
+            // told that it isn't answered, and later that it was executed after all
+            (Some(event @ Event::Renewed(..)), Answers::Comes) => {
+                self.unanswered(process, ticket, request, sent);
+                self.later(back, event);
+            }
             _ => self.unanswered(process, ticket, request, sent),
         }
         let pushes = std::mem::take(&mut *self.pushes.lock().unwrap());
