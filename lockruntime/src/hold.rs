@@ -76,6 +76,8 @@ enum Stage {
         lease: Lease,
         /// When the newest confirmed request was sent.
         confirmed: Moment,
+        /// A renewal was confirmed: the lease is what was asked for, and no claim.
+        renewed: bool,
     },
     /// The lock was held and isn't any more.
     Lost {
@@ -164,7 +166,11 @@ impl Life {
                 self.deadline
                     .store(lease.deadline().as_nanos(), Ordering::Release);
                 let confirmed = lease.from;
-                state.stage = Stage::Held { lease, confirmed };
+                state.stage = Stage::Held {
+                    lease,
+                    confirmed,
+                    renewed: false,
+                };
                 return Poll::Ready(Turn::Begun { tell });
             }
             if !std::mem::replace(late, true) {
@@ -371,8 +377,8 @@ impl Life {
         unused
     }
 
-    /// A lease confirmed by a request that was sent at `sent`: moves the deadline of a grant or a hold, never back and never
-    /// past the cap.
+    /// A lease confirmed by a renewal that was sent at `sent`, zero for an ask: moves the deadline of a grant or a hold, never
+    /// back and never past the cap.
     pub(crate) fn extend(&self, longer: Lease, sent: Moment) {
         let mut state = self.state();
         let extending = match &mut state.stage {
@@ -380,9 +386,14 @@ impl Life {
                 *lease = longer;
                 return;
             }
-            Stage::Held { lease, confirmed } => {
+            Stage::Held {
+                lease,
+                confirmed,
+                renewed,
+            } => {
                 *lease = longer;
                 *confirmed = sent.max(*confirmed);
+                *renewed |= sent > Moment::ZERO;
                 let deadline = longer.deadline().min(self.cap());
                 self.deadline
                     .fetch_max(deadline.as_nanos(), Ordering::AcqRel);
@@ -398,9 +409,11 @@ impl Life {
     /// that stands, if there was a hold.
     pub(crate) fn run_out(&self) -> Option<LossReason> {
         let reason = match self.state().stage {
-            Stage::Held { lease, .. } => {
+            Stage::Held { lease, renewed, .. } => {
                 let capped = lease.deadline() >= self.cap();
-                let unrenewed = !self.bounds.watchdog && lease.length >= self.bounds.lease;
+                // an extension may be shorter than the lease was
+                let whole = renewed || lease.length >= self.bounds.lease;
+                let unrenewed = !self.bounds.watchdog && whole;
                 if capped || unrenewed {
                     LossReason::CapReached
                 } else {
@@ -619,6 +632,46 @@ mod tests {
                 Poll::Ready(reason)
             );
         }
+    }
+
+    #[test]
+    fn without_a_watchdog_the_end_of_an_extension_is_the_cap_however_short_it_is() {
+        let hold = bound(Bounds {
+            watchdog: false,
+            ..Bounds::plain()
+        });
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        hold.start(at(10));
+        let length = Duration::from_millis(500);
+        let shorter = Lease {
+            length,
+            ..lease(900)
+        };
+        hold.extend(shorter, at(900));
+        assert_eq!(
+            hold.poll_stop(at(1_500), Waker::noop()),
+            Poll::Ready(LossReason::CapReached)
+        );
+    }
+
+    #[test]
+    fn without_a_watchdog_a_claim_that_an_ask_found_again_is_still_a_claim() {
+        let hold = bound(Bounds {
+            watchdog: false,
+            ..Bounds::plain()
+        });
+        let claim = Lease {
+            length: Duration::from_millis(300),
+            ..lease(0)
+        };
+        hold.grant(claim, false);
+        assert!(begun(&hold, at(10)));
+        hold.extend(claim, Moment::ZERO);
+        assert_eq!(
+            hold.poll_lost(at(1_000), Waker::noop()),
+            Poll::Ready(LossReason::LeaseOver)
+        );
     }
 
     #[test]
