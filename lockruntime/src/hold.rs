@@ -36,6 +36,18 @@ pub(crate) struct Bounds {
     pub(crate) longest: Duration,
 }
 
+impl Bounds {
+    /// Whether the body runs on after a loss of this kind, until its cap or a shutdown ends it all the same.
+    pub(crate) fn runs_on(&self, reason: LossReason) -> bool {
+        match reason {
+            LossReason::LeaseOver | LossReason::Taken | LossReason::KeeperEnded => {
+                self.on_lost == OnLost::Continue
+            }
+            LossReason::CapReached | LossReason::ShutDown | LossReason::GivenBack => false,
+        }
+    }
+}
+
 /// One acquisition, from the first ask until its release is confirmed or moot.
 #[derive(Debug)]
 pub(crate) struct Life {
@@ -266,17 +278,21 @@ impl Life {
     /// wants that after a loss; but a cap and a shutdown are meant to end it.
     pub(crate) fn poll_stop(&self, now: Moment, waker: &Waker) -> Poll<LossReason> {
         let reason = ready!(self.poll_lost(now, waker));
-        let stops = match reason {
-            LossReason::GivenBack => false,
-            LossReason::LeaseOver | LossReason::Taken | LossReason::KeeperEnded => {
-                self.bounds.on_lost == OnLost::Cancel
+        if reason == LossReason::GivenBack {
+            return Poll::Pending;
+        }
+        if self.bounds.runs_on(reason) && now >= self.cap() {
+            self.lose(LossReason::CapReached);
+        }
+        let state = self.state();
+        match state.stage {
+            // woken by what ends it all the same
+            Stage::Lost { reason, .. } if self.bounds.runs_on(reason) => {
+                Self::register(state, waker);
+                Poll::Pending
             }
-            LossReason::CapReached | LossReason::ShutDown => true,
-        };
-        if stops {
-            Poll::Ready(reason)
-        } else {
-            Poll::Pending
+            Stage::Lost { reason, .. } => Poll::Ready(reason),
+            _ => Poll::Pending,
         }
     }
 
@@ -425,13 +441,21 @@ impl Life {
         self.lose(reason)
     }
 
-    /// The lock is lost; the body is woken to be dropped. Answers the reason that stands, if there was a hold to lose.
+    /// The lock is lost; the body is woken to be dropped. Answers the reason that stands, if there was a hold to lose: the first
+    /// one, and after a loss under a body that runs on what ends that body.
     pub(crate) fn lose(&self, reason: LossReason) -> Option<LossReason> {
         let state = self.state();
         match state.stage {
             Stage::Held { lease, .. } => {
                 let token = lease.token;
                 self.deadline.store(0, Ordering::Release);
+                self.enter(state, Stage::Lost { token, reason });
+                Some(reason)
+            }
+            Stage::Lost {
+                token,
+                reason: first,
+            } if self.bounds.runs_on(first) && !self.bounds.runs_on(reason) => {
                 self.enter(state, Stage::Lost { token, reason });
                 Some(reason)
             }
@@ -695,6 +719,61 @@ mod tests {
                 let stopped = hold.poll_stop(at(20), Waker::noop());
                 assert_eq!(stopped.is_ready(), stops, "{on_lost:?} {reason:?}");
                 assert_eq!(hold.covers(at(20)), on_lost == OnLost::Cancel);
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_that_runs_on_after_a_loss_is_stopped_at_its_cap() {
+        let hold = bound(Bounds {
+            on_lost: OnLost::Continue,
+            max_hold: Some(Duration::from_millis(1_500)),
+            ..Bounds::plain()
+        });
+        hold.grant(lease(0), false);
+        assert!(begun(&hold, at(10)));
+        hold.start(at(10));
+        hold.lose(LossReason::Taken);
+        assert!(hold.poll_stop(at(1_509), Waker::noop()).is_pending());
+        // nobody but this look has noticed
+        for now in [1_510, 1_600] {
+            assert_eq!(
+                hold.poll_stop(at(now), Waker::noop()),
+                Poll::Ready(LossReason::CapReached)
+            );
+        }
+        assert_eq!(hold.lost(), Some(LossReason::CapReached));
+    }
+
+    #[test]
+    fn whoever_runs_on_after_a_loss_is_woken_by_what_ends_it_all_the_same() {
+        use std::sync::atomic::AtomicUsize;
+
+        struct Woken(AtomicUsize);
+        impl std::task::Wake for Woken {
+            fn wake(self: std::sync::Arc<Self>) {
+                self.0.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        for end in [LossReason::CapReached, LossReason::ShutDown] {
+            let hold = bound(Bounds {
+                on_lost: OnLost::Continue,
+                ..Bounds::plain()
+            });
+            hold.grant(lease(0), false);
+            assert!(begun(&hold, at(10)));
+            hold.lose(LossReason::Taken);
+            let woken = std::sync::Arc::new(Woken(AtomicUsize::new(0)));
+            let waker = Waker::from(std::sync::Arc::clone(&woken));
+            assert!(hold.poll_stop(at(20), &waker).is_pending());
+            assert_eq!(hold.lose(LossReason::LeaseOver), Some(LossReason::Taken));
+            assert_eq!(woken.0.load(Ordering::Relaxed), 0);
+            assert_eq!(hold.lose(end), Some(end));
+            assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+            assert_eq!(hold.poll_stop(at(30), &waker), Poll::Ready(end));
+            let other = [LossReason::CapReached, LossReason::ShutDown];
+            for later in other {
+                assert_eq!(hold.lose(later), Some(end), "the first end stands");
             }
         }
     }

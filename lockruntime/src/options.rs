@@ -32,6 +32,7 @@ pub enum OnLost {
     Cancel,
     /// It runs on without the lock, beside whoever has it by then, and the call returns the body's own value. For work that is
     /// worse half-done than done twice: let its store compare fencing tokens. [`Hold::lost`](crate::Hold::lost) tells the body.
+    /// Its `max_hold` and a shutdown of the manager end it all the same.
     Continue,
 }
 

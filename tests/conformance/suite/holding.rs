@@ -487,6 +487,59 @@ pub(crate) async fn on_lost_continue<P: Place>(scene: Scene<P>) {
     scene.end(1).await;
 }
 
+/// What runs on after a loss is ended by its cap all the same, and by a shutdown.
+pub(crate) async fn runs_on_to_its_end<P: Place>(scene: Scene<P>) {
+    let (lease, cap) = (timing::millis(300), timing::millis(800));
+    for capped in [true, false] {
+        let (fragile, link) = scene.place.fragile();
+        let (begun, told) = (Notify::new(), Notify::new());
+        let body = async {
+            begun.notify_one();
+            lockruntime::current().unwrap().lost().await;
+            told.notify_one();
+            pending::<()>().await;
+        };
+        let mut call = fragile.lock(&scene.key).lease(lease);
+        if capped {
+            call = call.max_hold(cap);
+        }
+        let loses = async {
+            begun.notified().await;
+            let since = Instant::now();
+            link.cut();
+            told.notified().await;
+            link.heal();
+            if !capped {
+                fragile.shutdown(timing::moment()).await;
+            }
+            since
+        };
+        let start = Instant::now();
+        let call = call.on_lost(OnLost::Continue).run(body);
+        let both = async { tokio::join!(call, loses) };
+        let (outcome, since) = timing::soon("it is ended", both).await;
+        let error = outcome.unwrap_err();
+        if capped {
+            assert!(
+                matches!(error, LockError::HoldCapReached { cap: told, .. } if told == cap),
+                "{error:?}"
+            );
+            let (least, most) = (start.elapsed(), since.elapsed());
+            assert!(
+                least >= cap && most < cap + timing::moment(),
+                "{least:?} {most:?}"
+            );
+        } else {
+            let reason = LossReason::ShutDown;
+            assert!(
+                matches!(error, LockError::Lost { reason: told, .. } if told == reason),
+                "{error:?}"
+            );
+        }
+    }
+    scene.end(2).await;
+}
+
 /// A release that isn't waited for: the call returns at once with the storage out of reach, and the lock is given back later.
 pub(crate) async fn release_in_background<P: Place>(scene: Scene<P>) {
     let (fragile, link) = scene.place.fragile();

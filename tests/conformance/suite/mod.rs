@@ -130,7 +130,7 @@ macro_rules! conformance {
             holding::no_watchdog, holding::no_watchdog_after_a_hand_over,
             holding::extend, holding::extend_without_a_watchdog, holding::vain_extension,
             holding::early_release, holding::nested_release, holding::max_waiters, holding::no_waiters,
-            holding::on_lost_continue, holding::release_in_background,
+            holding::on_lost_continue, holding::runs_on_to_its_end, holding::release_in_background,
             several::all_at_once, several::all_or_none, several::one_wait_budget, several::opposite_orders,
             several::cancelled_half_way, several::nested, several::nested_turns,
             loss::renewal_past_many_leases, loss::lost_lease, loss::owner_check, loss::guard_learns_of_the_loss,

@@ -5,12 +5,17 @@ use std::task::{Poll, Waker};
 use super::tests::{Bench, at, ms};
 use super::*;
 use crate::hold::{Bounds, Turn};
+use crate::options::OnLost;
 
 fn capped(max_hold: Option<u64>, min_hold: u64) -> Bench {
     let bounds = Bounds {
         max_hold: max_hold.map(ms),
         ..Bounds::plain()
     };
+    begun(bounds, min_hold)
+}
+
+fn begun(bounds: Bounds, min_hold: u64) -> Bench {
     let mut bench = Bench::with(Mode::Queue, None, bounds, ms(min_hold));
     bench.answer(Bench::held(9), 0, 1);
     assert_eq!(bench.begins(2), Some(false));
@@ -100,6 +105,75 @@ fn what_was_lost_is_not_kept() {
         .attempt
         .renewed(lost, at(10_000), at(10_001), &mut bench.calls);
     assert_eq!(bench.leave(10_002), [Call::Release]);
+}
+
+/// Lost under a body that runs on after that, at 10 s of at most 12.
+fn runs_on(on_lost: OnLost, min_hold: u64) -> Bench {
+    let bounds = Bounds {
+        max_hold: Some(ms(12_000)),
+        on_lost,
+        ..Bounds::plain()
+    };
+    let mut bench = begun(bounds, min_hold);
+    assert_eq!(bench.tick(10_000), [Call::Renew]);
+    let lost = Ok(Renewed::Lost);
+    bench
+        .attempt
+        .renewed(lost, at(10_000), at(10_001), &mut bench.calls);
+    assert_eq!(bench.life.lost(), Some(LossReason::Taken));
+    bench
+}
+
+#[test]
+fn the_cap_ends_a_body_that_runs_on_after_a_loss() {
+    let mut bench = runs_on(OnLost::Continue, 60_000);
+    assert_eq!(bench.attempt.due(), Some(at(12_002)));
+    assert_eq!(bench.tick(12_001), []);
+    assert_eq!(bench.life.lost(), Some(LossReason::Taken));
+    assert_eq!(bench.tick(12_002), []);
+    assert_eq!(bench.life.lost(), Some(LossReason::CapReached));
+    assert_eq!(bench.attempt.due(), None);
+    assert_eq!(
+        bench.leave(12_003),
+        [Call::Release],
+        "what was lost before its cap isn't kept"
+    );
+}
+
+#[test]
+fn a_shutdown_ends_a_body_that_runs_on_after_a_loss() {
+    let mut bench = runs_on(OnLost::Continue, 0);
+    bench.attempt.stop_holding();
+    assert_eq!(bench.life.lost(), Some(LossReason::ShutDown));
+    assert_eq!(bench.attempt.due(), None);
+    assert_eq!(bench.leave(10_003), [Call::Release]);
+}
+
+/// The body sees its deadline before the keeper does.
+#[test]
+fn a_loss_that_the_body_saw_first_leaves_the_cap_due() {
+    let bounds = Bounds {
+        max_hold: Some(ms(60_000)),
+        on_lost: OnLost::Continue,
+        ..Bounds::plain()
+    };
+    let mut bench = begun(bounds, 0);
+    let stop = bench.life.poll_stop(at(30_000), Waker::noop());
+    assert!(stop.is_pending(), "{stop:?}");
+    bench.tick(30_001);
+    assert_eq!(bench.life.lost(), Some(LossReason::LeaseOver));
+    assert_eq!(bench.attempt.due(), Some(at(60_002)));
+    bench.tick(60_002);
+    assert_eq!(bench.life.lost(), Some(LossReason::CapReached));
+}
+
+#[test]
+fn a_body_that_a_loss_stops_is_stopped_for_that() {
+    let mut bench = runs_on(OnLost::Cancel, 0);
+    assert_eq!(bench.attempt.due(), None);
+    bench.tick(12_002);
+    bench.attempt.stop_holding();
+    assert_eq!(bench.life.lost(), Some(LossReason::Taken));
 }
 
 #[test]

@@ -180,7 +180,11 @@ impl Attempt {
                 moot,
                 in_flight,
             } => (!*in_flight && !self.asking).then(|| (*next).min(*moot)),
-            Phase::Lost(_) | Phase::Over => None,
+            Phase::Lost(reason) => {
+                let runs_on = self.order.life.bounds.runs_on(*reason);
+                Some(self.cap).filter(|cap| runs_on && *cap < Moment::END)
+            }
+            Phase::Over => None,
         }
     }
 
@@ -260,6 +264,11 @@ impl Attempt {
                     *in_flight = true;
                     calls.push(Call::Withdraw);
                 }
+            }
+            // a body that runs on after a loss ends here; for the server it stays a loss
+            Phase::Lost(_) if now >= self.cap => {
+                self.order.life.lose(LossReason::CapReached);
+                self.cap = Moment::END;
             }
             Phase::Lost(_) | Phase::Over => {}
         }
@@ -603,8 +612,17 @@ impl Attempt {
 
     /// The manager's time for running bodies is over.
     pub(crate) fn stop_holding(&mut self) {
-        if let Phase::Granted { .. } | Phase::Held(_) = self.phase {
-            self.lose(LossReason::ShutDown);
+        match self.phase {
+            Phase::Granted { .. } | Phase::Held(_) => self.lose(LossReason::ShutDown),
+            // for a body that runs on after it; for the server it stays a loss
+            Phase::Lost(_) => {
+                self.order.life.lose(LossReason::ShutDown);
+                self.cap = Moment::END;
+            }
+            Phase::Waiting { .. }
+            | Phase::HandingBack(_)
+            | Phase::Settling { .. }
+            | Phase::Over => {}
         }
     }
 
