@@ -73,6 +73,11 @@ impl HandingBack {
         now >= self.moot && !self.in_flight
     }
 
+    /// Somebody waits for the answer, until then at the latest.
+    pub(crate) fn wait(&mut self, until: Moment) {
+        self.patience.get_or_insert(until);
+    }
+
     /// Whether the caller's patience has just ended.
     pub(crate) fn patience_ended(&mut self, now: Moment) -> bool {
         self.patience.take_if(|patience| now >= *patience).is_some()

@@ -66,9 +66,9 @@ impl Watchdog {
         }
     }
 
-    /// The caller is through with its hold; once only. `waits`: it will look for the answer.
+    /// The caller is through with its hold; once only. `waits`: it will look for the answer, of an earlier leave as well.
     pub(crate) fn leave(&self, life: &Life, waits: bool) {
-        if life.leave()
+        if (life.leave() || waits)
             && self
                 .inbox
                 .send(Message::Leave {

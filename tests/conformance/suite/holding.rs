@@ -540,6 +540,33 @@ pub(crate) async fn runs_on_to_its_end<P: Place>(scene: Scene<P>) {
     scene.end(2).await;
 }
 
+/// Whoever waits for a release that a drop has begun, with the storage out of reach, waits no longer than for one of its own.
+pub(crate) async fn release_after_a_drop<P: Place>(scene: Scene<P>) {
+    let (fragile, link) = scene.place.fragile();
+    let request = fragile.lock(&scene.key).lease(timing::long_lease());
+    let guard = request.acquire().await.unwrap();
+    let hold = guard.hold();
+    link.cut();
+    drop(guard);
+    let start = Instant::now();
+    let told = timing::soon("it is told", hold.release()).await;
+    let took = start.elapsed();
+    assert!(
+        matches!(told, Err(LockError::Backend { .. })),
+        "{told:?} after {took:?}"
+    );
+    let limit = Duration::from_secs(1);
+    assert!(
+        took >= limit && took < limit + timing::moment(),
+        "{took:?} with a release timeout of {limit:?}"
+    );
+    link.heal();
+    let other = scene.place.manager();
+    let next = timing::soon("it is given back", other.lock(&scene.key).acquire());
+    next.await.unwrap().release().await.unwrap();
+    scene.end(0).await;
+}
+
 /// A release that isn't waited for: the call returns at once with the storage out of reach, and the lock is given back later.
 pub(crate) async fn release_in_background<P: Place>(scene: Scene<P>) {
     let (fragile, link) = scene.place.fragile();

@@ -131,6 +131,7 @@ macro_rules! conformance {
             holding::extend, holding::extend_without_a_watchdog, holding::vain_extension,
             holding::early_release, holding::nested_release, holding::max_waiters, holding::no_waiters,
             holding::on_lost_continue, holding::runs_on_to_its_end, holding::release_in_background,
+            holding::release_after_a_drop,
             several::all_at_once, several::all_or_none, several::one_wait_budget, several::opposite_orders,
             several::cancelled_half_way, several::nested, several::nested_turns,
             loss::renewal_past_many_leases, loss::lost_lease, loss::owner_check, loss::guard_learns_of_the_loss,

@@ -314,12 +314,20 @@ impl Attempt {
         }
     }
 
-    /// The caller has left: its body is dropped, or it waits no longer. `waits`: it wants to know how the release ends.
+    /// The caller has left: its body is dropped, or it waits no longer. `waits`: it wants to know how the release ends, which may
+    /// be said later.
     pub(crate) fn leave(&mut self, now: Moment, waits: bool, calls: &mut Calls) {
         let debt = match self.phase {
             Phase::Waiting { .. } => Debt::Ticket,
             Phase::Granted { .. } | Phase::Held(_) | Phase::Lost(_) => Debt::Lock,
-            Phase::HandingBack(_) | Phase::Settling { .. } | Phase::Over => return,
+            Phase::HandingBack(ref mut back) => {
+                // left behind by a drop, and somebody wants to know now
+                if waits {
+                    back.wait(now + self.order.release_timeout);
+                }
+                return;
+            }
+            Phase::Settling { .. } | Phase::Over => return,
         };
         let patience = waits.then(|| now + self.order.release_timeout);
         let reason = if let Phase::Lost(reason) = self.phase {

@@ -317,6 +317,28 @@ fn a_caller_waits_for_its_release_no_longer_than_it_has_to() {
 }
 
 #[test]
+fn who_asks_for_the_answer_after_a_drop_waits_no_longer_either() {
+    let mut bench = Bench::new(Mode::Queue, None);
+    bench.answer(Bench::held(9), 0, 1);
+    assert!(bench.begins(2).is_some());
+    assert!(bench.life.leave());
+    bench.attempt.leave(at(10), false, &mut bench.calls);
+    assert_eq!(bench.sent(), [Call::Release]);
+    assert_eq!(bench.attempt.due(), None, "nobody waits");
+    // the second of two doesn't lengthen the wait of the first
+    for now in [500, 900] {
+        bench.attempt.leave(at(now), true, &mut bench.calls);
+        assert_eq!(bench.sent(), [], "one release only");
+        assert_eq!(bench.attempt.due(), Some(at(1_500)));
+    }
+    bench.tick(1_500);
+    assert_eq!(
+        bench.life.poll_gone(Waker::noop()),
+        Poll::Ready(Ending::Unconfirmed)
+    );
+}
+
+#[test]
 fn a_reject_caller_leaves_nothing_and_no_wait_is_one_try() {
     for (mode, wait) in [(Mode::Reject, None), (Mode::Queue, Some(Duration::ZERO))] {
         let mut bench = Bench::new(mode, wait);
