@@ -96,7 +96,8 @@ impl LockManagerBuilder {
         self
     }
 
-    /// The lease of calls that don't say, 100 ms to 24 h; 30 s by default. A crashed holder's lock is free after it.
+    /// The lease of calls that don't say, 100 ms to 24 h, and no longer than the backend gives (on a quorum 60 s); 30 s by
+    /// default. A crashed holder's lock is free after it.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.defaults.lease = lease;
         self
@@ -194,6 +195,13 @@ impl LockManagerBuilder {
             (None, None) => unreachable!("one of the two was given"),
         };
         let capabilities = backend.capabilities();
+        let longest = capabilities.longest_lease;
+        if defaults.lease > longest {
+            return Err(ConfigError::new(format!(
+                "the lease {:?} is longer than this backend gives; set one of {longest:?} at most",
+                defaults.lease
+            )));
+        }
         let watchdog = Watchdog::start(backend, Arc::clone(&naming.channel)).map_err(|error| {
             ConfigError::new(format!(
                 "the lock manager's thread can't be started: {error}"
@@ -238,5 +246,26 @@ impl LockManagerBuilder {
             )));
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, feature = "quorum"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_that_the_backend_does_not_give_is_refused_when_the_manager_is_built() {
+        let build = |seconds| {
+            LockManager::builder()
+                .url("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")
+                .lease(Duration::from_secs(seconds))
+                .build()
+        };
+        build(60).unwrap();
+        let error = build(61).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "the lease 61s is longer than this backend gives; set one of 60s at most"
+        );
     }
 }
