@@ -113,8 +113,8 @@ fn unknown(placeholder: &Placeholder, bound: &[Ident]) -> String {
     } else {
         format!("`<{name}>` in the key names no argument of this function")
     };
-    let words = || names.iter().map(String::as_str);
-    if let Some(near) = nearest(root, words()) {
+    let words: Vec<&str> = names.iter().map(String::as_str).collect();
+    if let Some(near) = nearest(root, &words) {
         let fields = name
             .find('.')
             .and_then(|dot| name.get(dot..))
@@ -127,7 +127,7 @@ fn unknown(placeholder: &Placeholder, bound: &[Ident]) -> String {
     } else if names.is_empty() {
         format!("{found}, which has no arguments to fill it")
     } else {
-        format!("{found}; it has {}", listed(words(), "and"))
+        format!("{found}; it has {}", listed(&words, "and"))
     }
 }
 

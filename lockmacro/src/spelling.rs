@@ -1,15 +1,18 @@
 //! The nearest known word, and lists of words in a sentence.
 
 /// The nearest of `known`, if near enough to be a slip: case aside, at most a third of its letters plus one are wrong.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase();
     let limit = word.chars().count() / 3 + 1;
-    known
-        .into_iter()
-        .map(|candidate| (distance(&word, &candidate.to_lowercase()), candidate))
-        .filter(|&(edits, candidate)| edits <= limit && edits < candidate.chars().count())
-        .min_by_key(|&(edits, _)| edits)
-        .map(|(_, candidate)| candidate)
+    let mut nearest: Option<(usize, &str)> = None;
+    for &candidate in known {
+        let edits = distance(&word, &candidate.to_lowercase());
+        let near = edits <= limit && edits < candidate.chars().count();
+        if near && nearest.is_none_or(|(fewest, _)| edits < fewest) {
+            nearest = Some((edits, candidate));
+        }
+    }
+    nearest.map(|(_, candidate)| candidate)
 }
 
 /// Letters to insert, remove or exchange on the way from one word to the other.
@@ -27,12 +30,11 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// `` `a`, `b` and `c` ``
-pub(crate) fn listed<'a>(words: impl IntoIterator<Item = &'a str>, conjunction: &str) -> String {
-    let mut words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
-    match (words.pop(), words.is_empty()) {
-        (Some(last), false) => format!("{} {conjunction} {last}", words.join(", ")),
-        (Some(only), true) => only,
-        (None, _) => String::new(),
+pub(crate) fn listed(words: &[&str], conjunction: &str) -> String {
+    match words {
+        [] => String::new(),
+        [only] => format!("`{only}`"),
+        [first @ .., last] => format!("`{}` {conjunction} `{last}`", first.join("`, `")),
     }
 }
 
@@ -51,21 +53,21 @@ mod tests {
             ("MODE", "mode"),
             ("wiat", "wait"),
         ] {
-            assert_eq!(nearest(slip, KNOWN), Some(meant), "{slip}");
+            assert_eq!(nearest(slip, &KNOWN), Some(meant), "{slip}");
         }
     }
 
     #[test]
     fn other_words_find_nothing() {
         for word in ["colour", "x", "", "retries"] {
-            assert_eq!(nearest(word, KNOWN), None, "{word}");
+            assert_eq!(nearest(word, &KNOWN), None, "{word}");
         }
     }
 
     #[test]
     fn lists_read_as_sentences() {
-        assert_eq!(listed(["a"], "and"), "`a`");
-        assert_eq!(listed(["a", "b"], "or"), "`a` or `b`");
-        assert_eq!(listed(["a", "b", "c"], "and"), "`a`, `b` and `c`");
+        assert_eq!(listed(&["a"], "and"), "`a`");
+        assert_eq!(listed(&["a", "b"], "or"), "`a` or `b`");
+        assert_eq!(listed(&["a", "b", "c"], "and"), "`a`, `b` and `c`");
     }
 }

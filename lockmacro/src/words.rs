@@ -12,7 +12,7 @@ pub(crate) enum Word {
     Wrong(String),
 }
 
-const KNOWN: [&str; 16] = [
+const KNOWN: &[&str] = &[
     "key",
     "lease",
     "mode",
@@ -31,9 +31,9 @@ const KNOWN: [&str; 16] = [
     "crate",
 ];
 /// Decided and documented, for a later version.
-const LATER: [&str; 2] = ["permits", "access"];
-pub(crate) const ON_LOST: [&str; 2] = ["cancel", "continue"];
-pub(crate) const MODES: [&str; 2] = ["queue", "reject"];
+const LATER: &[&str] = &["permits", "access"];
+pub(crate) const ON_LOST: &[&str] = &["cancel", "continue"];
+pub(crate) const MODES: &[&str] = &["queue", "reject"];
 const MODE_LATER: &str = "skip";
 
 /// Names that other libraries use, and ours.
@@ -115,7 +115,7 @@ const OTHER_MODES: [(&str, &[&str]); 2] = [
 
 pub(crate) fn argument(word: &str) -> Word {
     let known = listed(KNOWN, "and");
-    if let Some(right) = KNOWN.into_iter().find(|known| *known == word) {
+    if let Some(right) = own(KNOWN, word) {
         Word::Right(right)
     } else if LATER.contains(&word) {
         Word::Wrong(format!("`{word}` is not available yet; leave it out"))
@@ -140,7 +140,7 @@ pub(crate) fn argument(word: &str) -> Word {
 }
 
 pub(crate) fn mode(word: &str) -> Word {
-    if let Some(right) = MODES.into_iter().find(|known| *known == word) {
+    if let Some(right) = own(MODES, word) {
         Word::Right(right)
     } else if word == MODE_LATER {
         Word::Wrong(format!(
@@ -161,7 +161,7 @@ pub(crate) fn mode(word: &str) -> Word {
 
 /// `"queue" or "reject"`
 pub(crate) fn modes() -> String {
-    MODES.map(|mode| format!("\"{mode}\"")).join(" or ")
+    format!("\"{}\"", MODES.join("\" or \""))
 }
 
 /// How an argument is written.
@@ -184,6 +184,10 @@ pub(crate) fn example(name: &str) -> &'static str {
         "guard" => "guard = hold",
         _ => "crate = path::to::lockruntime",
     }
+}
+
+fn own(words: &[&'static str], word: &str) -> Option<&'static str> {
+    words.iter().find(|known| **known == word).copied()
 }
 
 fn in_our_words(table: &[(&'static str, &[&str])], word: &str) -> Option<&'static str> {
