@@ -64,14 +64,17 @@ impl Args {
     }
 
     /// The expressions that the call evaluates.
-    pub(crate) fn computed(&self) -> impl Iterator<Item = &Expr> {
-        let lengths = self.lengths().into_iter().filter_map(|(_, length)| length);
-        let computed = lengths.filter_map(|length| match length {
-            Length::Computed(expression) => Some(&**expression),
-            Length::Millis(_) => None,
-        });
-        let others = [&self.manager, &self.when, &self.or_else, &self.max_waiters];
-        computed.chain(others.into_iter().flatten())
+    pub(crate) fn computed(&self) -> Vec<&Expr> {
+        let mut computed = Vec::new();
+        for (_, length) in self.lengths() {
+            if let Some(Length::Computed(expression)) = length {
+                computed.push(&**expression);
+            }
+        }
+        for other in [&self.manager, &self.when, &self.or_else, &self.max_waiters] {
+            computed.extend(other);
+        }
+        computed
     }
 
     /// The durations by their argument's name.
@@ -228,7 +231,7 @@ mod tests {
              watchdog = false, on_lost = \"continue\", reentrant = false, release = \"background\",",
         );
         assert_eq!(errors, [""; 0]);
-        assert_eq!(args.computed().count(), 6);
+        assert_eq!(args.computed().len(), 6);
         assert_eq!(args.keys[0].value(), "a:<id>");
         assert!(matches!(args.lease, Some(Length::Millis(30_000))));
         assert!(matches!(args.wait, Some(Length::Computed(_))));

@@ -30,13 +30,13 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     };
     match locked {
         Some(locked) if errors.is_empty() => locked,
-        _ => errors
-            .iter()
-            .map(Error::to_compile_error)
-            .fold(item, |mut tokens, error| {
-                tokens.extend(error);
-                tokens
-            }),
+        _ => {
+            let mut tokens = item;
+            for error in &errors {
+                tokens.extend(error.to_compile_error());
+            }
+            tokens
+        }
     }
 }
 
@@ -54,7 +54,10 @@ fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Opti
         }
         return None;
     }
-    let computed: TokenStream = args.computed().map(ToTokens::to_token_stream).collect();
+    let mut computed = TokenStream::new();
+    for expression in args.computed() {
+        expression.to_tokens(&mut computed);
+    }
     let in_expression = |name: &Ident| mentions(computed.clone(), &|word| word == name);
     let macros_below = function.has_macros_below();
     let parameters = match &function.boxed {
@@ -201,7 +204,9 @@ fn quote(
     let mut inside = body.attributes.clone();
     inside.extend(statements);
     let mut tokens = TokenStream::new();
-    tokens.extend(function.attributes.iter().map(ToTokens::to_token_stream));
+    for attribute in &function.attributes {
+        attribute.to_tokens(&mut tokens);
+    }
     function.visibility.to_tokens(&mut tokens);
     function.signature.to_tokens(&mut tokens);
     regrouped(&body.block, inside).to_tokens(&mut tokens);
@@ -214,9 +219,10 @@ fn call(args: &Args, keys: &[Key], parameters: &Parameters, name: &Ident) -> Tok
     let name = Literal::string(&format!("::{name}"));
     let mut templates = keys.iter().map(|key| Literal::string(&key.literal.value()));
     let template = templates.next();
-    let mut statements = roots(keys)
-        .filter_map(|root| parameters.borrowed(root))
-        .collect::<TokenStream>();
+    let mut statements = TokenStream::new();
+    for root in roots(keys) {
+        statements.extend(parameters.borrowed(root));
+    }
     statements.extend(quote_spanned! {mixed=>
         let __lockruntime_call = __lockruntime_private::Call::new(
             __lockruntime_private::concat!(__lockruntime_private::module_path!(), #name),
@@ -289,15 +295,14 @@ fn values(keys: &[Key]) -> impl Iterator<Item = &Value> {
 }
 
 /// The names that the keys start from, each once.
-fn roots(keys: &[Key]) -> impl Iterator<Item = &Ident> {
-    let values: Vec<&Value> = values(keys).collect();
-    (0..values.len()).filter_map(move |index| {
-        let (before, value) = (values.get(..index)?, values.get(index)?);
-        before
-            .iter()
-            .all(|earlier| earlier.root != value.root)
-            .then_some(&value.root)
-    })
+fn roots(keys: &[Key]) -> Vec<&Ident> {
+    let mut roots: Vec<&Ident> = Vec::new();
+    for value in values(keys) {
+        if !roots.contains(&&value.root) {
+            roots.push(&value.root);
+        }
+    }
+    roots
 }
 
 fn filled(value: &Value) -> TokenStream {

@@ -166,7 +166,7 @@ pub(crate) fn or_else(value: Expr) -> Result<Expr, Error> {
 /// Anything but a literal of which the text alone says that it has the wrong type.
 fn expression(
     value: Expr,
-    fits: impl Fn(&Lit) -> bool,
+    fits: fn(&Lit) -> bool,
     message: &dyn Fn(Option<String>) -> String,
 ) -> Result<Expr, Error> {
     match &value {
