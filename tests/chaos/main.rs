@@ -1,5 +1,6 @@
 //! Short runs of the program `chaos`: every kind of fault once, and the control run that the judge must find out.
 
+use std::path::Path;
 use std::process::Command;
 
 fn chaos(arguments: &[&str]) -> (bool, String) {
@@ -51,4 +52,40 @@ fn bad_arguments_get_one_clear_sentence() {
             "{arguments:?}: {text}"
         );
     }
+}
+
+/// The planted bugs of `mutants/` fit the code as it is: what a patch takes away or leaves stands there.
+#[test]
+fn planted_bugs_still_fit() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the workspace");
+    let mut hunks = 0;
+    for patch in std::fs::read_dir(top.join("tests/chaos/mutants")).expect("the patches are here") {
+        let patch = patch.expect("the folder can be read").path();
+        if patch
+            .extension()
+            .is_none_or(|extension| extension != "patch")
+        {
+            continue;
+        }
+        let text = std::fs::read_to_string(&patch).expect("a patch is text");
+        for file in text.split("\n--- a/").skip(1) {
+            let (name, rest) = file.split_once('\n').expect("a file has hunks");
+            let code = std::fs::read_to_string(top.join(name)).expect("a patch names a file");
+            for hunk in rest.split("\n@@ ").skip(1) {
+                let old: String = (hunk.lines().skip(1))
+                    .filter_map(|line| line.strip_prefix(['-', ' ']))
+                    .map(|line| format!("{line}\n"))
+                    .collect();
+                assert!(
+                    code.contains(&old),
+                    "{}: {name} has no\n{old}",
+                    patch.display()
+                );
+                hunks += 1;
+            }
+        }
+    }
+    assert!(hunks >= 10, "{hunks} hunks were looked at");
 }
