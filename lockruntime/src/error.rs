@@ -434,6 +434,12 @@ struct Inner {
     kind: BackendErrorKind,
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    #[cfg_attr(
+        not(feature = "quorum"),
+        expect(dead_code, reason = "only a quorum asks")
+    )]
+    /// Nothing was sent, so nothing can have been executed.
+    unsent: bool,
 }
 
 impl BackendError {
@@ -444,7 +450,19 @@ impl BackendError {
             kind,
             message: message.into(),
             source: None,
+            unsent: false,
         }))
+    }
+
+    #[cfg(feature = "quorum")]
+    pub(crate) fn unsent(mut self) -> Self {
+        self.0.unsent = true;
+        self
+    }
+
+    #[cfg(feature = "quorum")]
+    pub(crate) fn was_sent(&self) -> bool {
+        !self.0.unsent
     }
 
     /// Adds what the client library said.

@@ -19,6 +19,17 @@ impl Health {
         Self::default()
     }
 
+    /// What another server has, each finding once.
+    #[cfg(feature = "quorum")]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.server = self.server.take().or(other.server);
+        for finding in other.findings {
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+    }
+
     /// Whether nothing was found that an operator should change. What could not be looked at doesn't count.
     #[must_use]
     pub fn is_sound(&self) -> bool {

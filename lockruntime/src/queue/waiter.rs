@@ -127,6 +127,10 @@ impl Waiter {
     /// this number; so the storage's expiry is later than that ask's send plus the claim.
     pub(crate) fn handed_over(&self, hand_over: HandOver, now: Moment) -> Option<Lease> {
         let (number, sent) = self.place?;
+        if hand_over.token.get() == 0 {
+            // a sign that somebody may try, not a grant
+            return None;
+        }
         let lease = Lease {
             token: hand_over.token,
             from: sent,
@@ -229,6 +233,17 @@ mod tests {
         );
         waiter.forget_place();
         assert_eq!(waiter.handed_over(hand_over(5), at(20)), None);
+    }
+
+    /// On a quorum a freed lock is only a reason to try: were it a grant, its body would run without a lock.
+    #[test]
+    fn a_sign_is_no_grant_whatever_its_number() {
+        let mut waiter = waiter(None);
+        for number in [0, 5, u64::MAX] {
+            waiter.placed(at(10), at(11), number, 0, MS * 200, 0.0);
+            let sign = HandOver::new(OwnerToken::random(), number, FencingToken::new(0));
+            assert_eq!(waiter.handed_over(sign, at(20)), None);
+        }
     }
 
     #[test]

@@ -4,14 +4,13 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use rand::RngExt;
 
-use super::node::{Bid, Committed, Granting, Keep, Lined, Node, Place};
+use super::Shared;
+use super::node::{Bid, Committed, Granting, Keep, Lined, Place};
 use super::round::Round;
 use super::tally::{Tally, Verdict};
 use super::tickets::Hold;
-use super::{SNAPSHOT, Shared};
 use crate::backend::{Answer, Ask, BackendError, Renewed};
 use crate::clock::{self, Moment};
 use crate::options::Mode;
@@ -47,11 +46,10 @@ enum Outcome {
 
 impl Shared {
     pub(super) async fn ask(self: &Arc<Self>, ask: &Ask) -> Result<Answer, BackendError> {
-        let until = clock::now() + ask.valid;
         let (hold, mut lined) = self.tickets.begin(ask.ticket);
-        let (answer, hold) = match self.hold_on(ask, hold, until).await {
+        let (answer, hold) = match self.hold_on(ask, hold).await {
             Some(hold) => (Ok(Answer::Held { token: hold.token }), Some(hold)),
-            None => self.compete(ask, &mut lined, until).await,
+            None => self.compete(ask, &mut lined).await,
         };
         if hold.is_some()
             && let Some(queue) = lined.take()
@@ -61,7 +59,7 @@ impl Shared {
         if !self.tickets.end(ask.ticket, hold.as_ref(), lined) {
             // withdrawn meanwhile; the answer makes the keeper withdraw once more
             if let Some(hold) = hold {
-                self.clean_up(hold, self.every_node(), BTreeSet::new());
+                self.clean(&hold, self.every_node(), |_| false);
             }
             if let Some(queue) = lined {
                 self.leave_queue(ask, queue);
@@ -71,18 +69,12 @@ impl Shared {
     }
 
     /// A lock that the ticket has already: the answer came too late to begin with it.
-    async fn hold_on(
-        self: &Arc<Self>,
-        ask: &Ask,
-        hold: Option<Hold>,
-        until: Moment,
-    ) -> Option<Hold> {
+    async fn hold_on(self: &Arc<Self>, ask: &Ask, hold: Option<Hold>) -> Option<Hold> {
         let hold = hold?;
-        let left = until.since(clock::now());
-        match self.keep(ask.ticket, &hold, ask.lease, left).await {
+        match self.keep(ask.ticket, &hold, ask.lease, ask.valid).await {
             Ok(Renewed::Renewed) => Some(hold),
             Ok(Renewed::Lost) | Err(_) => {
-                self.clean_up(hold, self.every_node(), BTreeSet::new());
+                self.clean(&hold, self.every_node(), |_| false);
                 None
             }
         }
@@ -92,7 +84,6 @@ impl Shared {
         self: &Arc<Self>,
         ask: &Ask,
         lined: &mut Option<usize>,
-        until: Moment,
     ) -> (Result<Answer, BackendError>, Option<Hold>) {
         // only the head of the queue bids, and whoever comes first
         let mut place = None;
@@ -105,6 +96,8 @@ impl Shared {
                 return (Ok(Answer::Waiting { number, rank, left }), None);
             }
         }
+        // the lease counts from before all this
+        let until = clock::now() + ask.valid;
         let left = loop {
             let outcome = self.bid(ask, until).await;
             let pause = SPLIT_PAUSE.mul_f64(rand::rng().random());
@@ -145,9 +138,9 @@ impl Shared {
                 let waiting = Some(waiting);
                 Answer::Busy { left, waiting }
             }
-            // without any queue everybody tries again, each after another while
+            // without any queue everybody tries again, each after another while; no hand-over has this number
             None => Answer::Waiting {
-                number: 0,
+                number: u64::MAX,
                 rank: 0,
                 left,
             },
@@ -162,7 +155,7 @@ impl Shared {
             member: ask.member(),
             beat: ask.beat,
             channel: Arc::clone(&ask.channel),
-            valid: ask.valid,
+            valid: ask.valid / 2,
             most: ask.max_waiters,
         };
         for (index, node) in self.nodes.iter().enumerate() {
@@ -232,12 +225,14 @@ impl Shared {
     }
 
     async fn establish(&self, record: &Arc<str>, until: Moment) {
-        let mut round = self.all(|node| node.establish(record, SNAPSHOT));
+        let mut round =
+            self.all(|node| node.establish(record, JUST_BORN, until.since(clock::now())));
         while round.next(until).await.is_some() {}
     }
 
     /// Both rounds of one bid.
     async fn bid(self: &Arc<Self>, ask: &Ask, until: Moment) -> Outcome {
+        let lease = ask.lease;
         let bid = Arc::new(Bid {
             record: Arc::clone(&ask.record),
             id: OwnerToken::random(),
@@ -254,7 +249,7 @@ impl Shared {
         let (mut clean, mut silent) = (BTreeSet::new(), self.every_node());
         let mut queued = false;
         let mut greatest = 0;
-        let (mut newborn, mut youngest) = (0, Duration::ZERO);
+        let (mut newborn, mut youngest, mut oldest) = (0, Duration::ZERO, self.quarantine);
         let front = self.front();
         let mut patience = None;
         loop {
@@ -291,10 +286,15 @@ impl Shared {
                 Ok(Granting::Newborn { left }) => {
                     newborn += 1;
                     youngest = youngest.max(left);
+                    oldest = oldest.min(left);
                     tally.failed(node, out_of_count(left));
                 }
                 Err(error) => {
-                    silent.insert(node);
+                    if error.was_sent() {
+                        silent.insert(node);
+                    } else {
+                        clean.insert(node);
+                    }
                     tally.failed(node, error);
                 }
             }
@@ -302,16 +302,21 @@ impl Shared {
         if tally.verdict() != Verdict::Won || queued {
             // those that are still to answer may be newborn too
             while newborn > 0
-                && let Some((_, Ok(Granting::Newborn { .. }))) = round.next(until).await
+                && let Some((_, Ok(Granting::Newborn { left }))) = round.next(until).await
             {
                 newborn += 1;
+                oldest = oldest.min(left);
             }
-            let targets = self.every_node().difference(&clean).copied().collect();
+            // one that has been without data for longer has forgotten them
+            let all_new = newborn == self.nodes.len() && oldest + JUST_BORN > self.quarantine;
+            let targets: Vec<_> = self.every_node().difference(&clean).copied().collect();
             let token = FencingToken::new(0);
-            self.clean_up(Hold { bid, token }, targets, silent);
+            self.clean(&Hold { bid, token, lease }, targets, |node| {
+                silent.contains(&node)
+            });
             return if queued {
                 Outcome::Queued
-            } else if newborn == self.nodes.len() {
+            } else if all_new {
                 Outcome::Newborn
             } else if newborn > 0 && youngest + JUST_BORN > self.quarantine && !tally.is_quorate() {
                 Outcome::Young(self.no_quorum(&tally))
@@ -335,13 +340,15 @@ impl Shared {
         let readers: BTreeSet<usize> = tally.ayes().iter().copied().collect();
         if let Err(error) = self.write_back(&bid, &readers, keep, until).await {
             let token = keep.token;
-            self.clean_up(Hold { bid, token }, self.every_node(), silent);
+            let hold = Hold { bid, token, lease };
+            self.clean(&hold, self.every_node(), |node| silent.contains(&node));
             return error;
         }
         self.take_late_grants(ask.ticket, Arc::clone(&bid), round, keep);
         Outcome::Won(Hold {
             bid,
             token: keep.token,
+            lease,
         })
     }
 
@@ -383,7 +390,7 @@ impl Shared {
         mut round: Round<Granting>,
         keep: Keep,
     ) {
-        let shared = Arc::clone(self);
+        let (shared, lease) = (Arc::clone(self), keep.lease);
         self.background.add(async move {
             while let Some((index, answer)) = round.rest().await {
                 let Some(node) = shared.nodes.get(index) else {
@@ -396,19 +403,18 @@ impl Shared {
                             || !shared.tickets.holds(ticket, &bid)
                         {
                             let (bid, token) = (Arc::clone(&bid), keep.token);
-                            let target = BTreeSet::from([index]);
-                            shared.clean_up(Hold { bid, token }, target, BTreeSet::new());
+                            shared.clean(&Hold { bid, token, lease }, [index], |_| false);
                         }
                     }
+                    Err(error) if !error.was_sent() => {}
                     // it may be executed yet; a renewal takes it along, or it is given back
                     Err(_) => {
                         let (shared, bid) = (Arc::clone(&shared), Arc::clone(&bid));
                         shared.clone().background.add(async move {
                             clock::sleep(bid.valid).await;
                             if !shared.tickets.holds(ticket, &bid) {
-                                let target = BTreeSet::from([index]);
                                 let token = keep.token;
-                                shared.clean_up(Hold { bid, token }, target, BTreeSet::new());
+                                shared.clean(&Hold { bid, token, lease }, [index], |_| false);
                             }
                         });
                     }
@@ -417,23 +423,6 @@ impl Shared {
                     ) => {}
                 }
             }
-        });
-    }
-
-    /// Frees nodes in the background. `silent`: a grant may still be executed there.
-    pub(super) fn clean_up(
-        self: &Arc<Self>,
-        hold: Hold,
-        targets: BTreeSet<usize>,
-        silent: BTreeSet<usize>,
-    ) {
-        let shared = Arc::clone(self);
-        self.background.add(async move {
-            let cleaning = targets.iter().filter_map(|index| {
-                let node: &Arc<dyn Node> = shared.nodes.get(*index)?;
-                Some(shared.clean(node, &hold, silent.contains(index)))
-            });
-            join_all(cleaning).await;
         });
     }
 

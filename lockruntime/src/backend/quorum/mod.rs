@@ -4,14 +4,17 @@
 //! in the second the nodes that granted take the new token, which is greater than all of those. Two bids that won share a node,
 //! and on it their times from grant to write-back don't overlap: so the later one has read the earlier one's token, whatever
 //! clocks do. `tests/models` searches through this.
+//! A node that lost its data, which is left out for the longest lease, counts from its clock afterwards.
 //!
 //! Nothing waits for the slowest node: what comes later is taken along, or cleaned up, in the background.
 //!
 //! The queue is a courtesy: it stands on the first node that answers, and only its head bids. Nothing but the order depends
 //! on it.
 
+mod back;
 mod background;
 mod bidding;
+mod cleaner;
 mod node;
 mod round;
 mod tally;
@@ -31,7 +34,10 @@ use crate::backend::{
 };
 use crate::clock;
 use crate::error::ConfigError;
+use crate::health::{Finding, Health};
+use back::Back;
 use background::{Background, Handed};
+use cleaner::Cleaner;
 pub(crate) use node::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use round::Round;
 use tally::{Tally, Verdict, majority};
@@ -43,10 +49,6 @@ pub(crate) const QUARANTINE: Duration = Duration::from_secs(60);
 
 /// How long a snapshot may take.
 const SNAPSHOT: Duration = Duration::from_secs(1);
-/// The pauses between tries to clean a node that doesn't answer.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LAST_PAUSE: Duration = Duration::from_secs(1);
-
 /// Locks on a majority of independent masters (Redlock).
 ///
 /// Exclusion holds while a minority of the masters fails, in whatever way, as long as a master that lost its data is not
@@ -60,6 +62,7 @@ pub struct QuorumBackend {
 struct Shared {
     nodes: Vec<Arc<dyn Node>>,
     watches: Vec<Arc<Watch>>,
+    cleaners: Vec<Arc<Cleaner>>,
     /// The longest lease, and how long a node that lost its data is left out.
     quarantine: Duration,
     tickets: Tickets,
@@ -92,12 +95,16 @@ impl QuorumBackend {
             )));
         }
         let (background, handed) = Background::new();
+        let cleaners = (nodes.iter())
+            .map(|node| Arc::new(Cleaner::new(Arc::clone(node))))
+            .collect();
         let watches = nodes.iter().map(|_| Arc::default()).collect();
         let queue_failed = Mutex::new(vec![(0, clock::Moment::ZERO); nodes.len()]);
         Ok(Self {
             shared: Arc::new(Shared {
                 nodes,
                 watches,
+                cleaners,
                 quarantine: QUARANTINE,
                 tickets: Tickets::default(),
                 background,
@@ -159,6 +166,9 @@ impl Shared {
             lease,
             timeout,
         };
+        if lease > hold.lease {
+            self.tickets.lengthen(ticket, lease);
+        }
         let until = clock::now() + timeout;
         let mut round = self.all(|node| node.renew(&hold.bid, keep));
         let mut tally = Tally::new(self.nodes.len());
@@ -206,42 +216,34 @@ impl Shared {
     async fn top_up(
         self: &Arc<Self>,
         ticket: crate::token::OwnerToken,
-        node: usize,
+        index: usize,
         hold: &Hold,
         keep: Keep,
     ) {
         if !self.tickets.holds(ticket, &hold.bid) {
             return;
         }
-        let Some(node) = self.nodes.get(node) else {
+        let Some(node) = self.nodes.get(index) else {
             return;
         };
         let answered = node.top_up(&hold.bid, keep).await.is_ok();
         if !self.tickets.holds(ticket, &hold.bid) {
             // it was given back meanwhile, perhaps before this was executed
-            self.clean(node, hold, !answered).await;
+            self.clean(hold, [index], |_| !answered);
         }
     }
 
-    /// Frees a node for good. `late`: a grant may still be under way to it.
-    async fn clean(&self, node: &Arc<dyn Node>, hold: &Hold, late: bool) {
-        let Hold { bid, token } = hold;
-        let start = clock::now();
-        let moot = start + self.quarantine + bid.valid;
-        let mut pause = FIRST_PAUSE;
-        let mut settled = !late;
-        while clock::now() < moot {
-            let valid = bid.valid.max(FIRST_PAUSE);
-            if node.free(bid, *token, None, valid).await.is_ok() {
-                if settled {
-                    return;
-                }
-                settled = true;
-                clock::sleep(bid.valid).await;
-                continue;
+    /// Frees nodes in the background. `late`: those on which a grant may still be executed.
+    fn clean(
+        &self,
+        hold: &Hold,
+        nodes: impl IntoIterator<Item = usize>,
+        late: impl Fn(usize) -> bool,
+    ) {
+        for index in nodes {
+            if let Some(cleaner) = self.cleaners.get(index) {
+                cleaner.add(hold.clone(), late(index), &self.background);
             }
-            clock::sleep(pause).await;
-            pause = (pause * 2).min(LAST_PAUSE);
         }
     }
 
@@ -296,8 +298,7 @@ impl Shared {
                         missing.push(node);
                     }
                 }
-                let nodes = missing.iter().filter_map(|node| shared.nodes.get(*node));
-                join_all(nodes.map(|node| shared.clean(node, &hold, false))).await;
+                shared.clean(&hold, missing, |_| false);
             });
         }
         Ok(match (freed, keep) {
@@ -305,6 +306,32 @@ impl Shared {
             (true, None) => Released::Free,
             (false, _) => Released::NotHeld,
         })
+    }
+
+    /// What any node has found, once each; an error when fewer than a majority could be looked at.
+    async fn health(&self) -> Result<Health, BackendError> {
+        let until = clock::now() + SNAPSHOT * 2;
+        let mut round = self.all(|node| node.health());
+        let mut tally = Tally::new(self.nodes.len());
+        let mut health = Health::new();
+        while let Some((node, answer)) = round.next(until).await {
+            match answer {
+                Ok(found) if found.findings.iter().any(Finding::is_fatal) => {
+                    tally.no(Duration::ZERO);
+                    health.add(found);
+                }
+                Ok(found) => {
+                    tally.yes(node);
+                    health.add(found);
+                }
+                Err(error) => tally.failed(node, error),
+            }
+        }
+        if tally.is_quorate() {
+            Ok(health)
+        } else {
+            Err(self.no_quorum(&tally))
+        }
     }
 
     async fn snapshot(&self, record: &str) -> Result<Snapshot, BackendError> {
@@ -359,8 +386,9 @@ impl Backend for QuorumBackend {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let nodes: Vec<_> = (self.shared.nodes.iter())
-            .map(|node| node.run(channel, wakeups.clone()))
+        let back = Arc::new(Back::new(self.shared.nodes.len()));
+        let nodes: Vec<_> = (self.shared.nodes.iter().enumerate())
+            .map(|(index, node)| node.run(channel, back.wakeups_of(index, wakeups.clone())))
             .collect();
         Box::pin(async move {
             let background = async {
@@ -409,6 +437,7 @@ impl Backend for QuorumBackend {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let Some(hold) = shared.tickets.leave(release.ticket) else {
+                shared.tickets.forget(release.ticket);
                 return Ok(Released::NotHeld);
             };
             let released = shared
@@ -439,6 +468,11 @@ impl Backend for QuorumBackend {
             shared.tickets.forget(withdraw.ticket);
             Ok(Withdrawn::new(released, 0))
         })
+    }
+
+    fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.health().await })
     }
 
     fn finish(&self) -> BoxFuture<()> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::{BackendError, BoxFuture, Holder, Renewed, Snapshot, Wakeups};
+use crate::health::Health;
 use crate::token::{FencingToken, OwnerToken};
 
 /// One try to win the lock on a majority.
@@ -129,8 +130,12 @@ pub(crate) trait Node: fmt::Debug + Send + Sync + 'static {
     /// Leaves the queue; the first in it gets a sign if the lock is free.
     fn leave(&self, record: &Arc<str>, member: &str, timeout: Duration) -> Said<()>;
 
-    /// The node is counted from now on: no node of the quorum has any data, so nothing was lost.
-    fn establish(&self, record: &Arc<str>, timeout: Duration) -> Said<()>;
+    /// The node is counted from now on, if it has been without data for less than `young`: no node of the quorum has any data, so
+    /// nothing was lost.
+    fn establish(&self, record: &Arc<str>, young: Duration, timeout: Duration) -> Said<()>;
+
+    /// As [`Backend::health`](crate::backend::Backend::health).
+    fn health(&self) -> Said<Health>;
 
     /// A read-only picture of one key.
     fn snapshot(&self, record: &str) -> Said<Snapshot>;

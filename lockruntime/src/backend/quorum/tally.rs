@@ -109,13 +109,16 @@ impl Tally {
             0 => String::new(),
             more => format!("; {more} gave no answer in time"),
         };
-        // one reason for all is the reason
+        // one reason for all, that doesn't pass by itself, is the reason; and so is a wrong address
+        let lasts =
+            |kind: BackendErrorKind| !kind.is_transient() || kind == BackendErrorKind::Unreachable;
         let kind = match &self.failed[..] {
             [(_, first), rest @ ..]
-                if rest.iter().all(|(_, error)| error.kind() == first.kind())
-                    && first.kind() == BackendErrorKind::Permission =>
+                if self.failed.len() == self.voters
+                    && lasts(first.kind())
+                    && rest.iter().all(|(_, error)| error.kind() == first.kind()) =>
             {
-                BackendErrorKind::Permission
+                first.kind()
             }
             _ => BackendErrorKind::NoQuorum,
         };

@@ -11,6 +11,7 @@ use super::{CORRECTIONS, RedisBackend, Shared, channel_of, keys, record, reply};
 use crate::backend::quorum::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use crate::backend::{BackendError, BackendErrorKind, BoxFuture, Renewed, Snapshot, Wakeups};
 use crate::clock::{self, millis_up};
+use crate::health::Health;
 use crate::token::FencingToken;
 
 /// One Redis of a quorum.
@@ -88,7 +89,11 @@ impl RedisNode {
     ) -> Said<T> {
         let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
         Box::pin(async move {
-            let link = shared.line.link(valid).await?;
+            let link = shared
+                .line
+                .link(valid)
+                .await
+                .map_err(BackendError::unsent)?;
             for _ in 0..=CORRECTIONS {
                 let last = link.server_now() + millis_up(valid);
                 let arguments = arguments(&link, &last.to_string());
@@ -125,7 +130,11 @@ impl RedisNode {
     ) -> Said<T> {
         let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
         Box::pin(async move {
-            let link = shared.line.link(timeout).await?;
+            let link = shared
+                .line
+                .link(timeout)
+                .await
+                .map_err(BackendError::unsent)?;
             let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
             let value = shared
                 .call(script(&scripts), &link, timeout, &keys, &arguments)
@@ -352,15 +361,31 @@ impl Node for RedisNode {
         )
     }
 
-    fn establish(&self, record: &Arc<str>, timeout: Duration) -> Said<()> {
-        let keys = vec![marker(record)];
-        self.call(
+    fn establish(&self, record: &Arc<str>, young: Duration, timeout: Duration) -> Said<()> {
+        let young = millis_up(young).to_string();
+        let arguments = move |_: &Link, last: &str| vec![young.clone(), last.to_owned()];
+        self.timed(
             |scripts| &scripts.establish,
-            keys,
+            vec![marker(record)],
             timeout,
-            Vec::new(),
-            |value| reply::number(value).map(drop),
+            arguments,
+            |value| {
+                let (now, word, _) = timed(value)?;
+                Some((
+                    now,
+                    if word == "STALE" {
+                        Timed::Stale
+                    } else {
+                        Timed::Said(())
+                    },
+                ))
+            },
         )
+    }
+
+    fn health(&self) -> Said<Health> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.health().await })
     }
 
     fn snapshot(&self, record: &str) -> Said<Snapshot> {

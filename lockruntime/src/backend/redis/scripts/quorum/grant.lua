@@ -14,16 +14,11 @@ if now > tonumber(ARGV[5]) then return { 'STALE', now } end
 local MARK = 2592000000 -- ms that the marker outlives its last use
 local since = redis.call('GET', KEYS[5])
 if not since then
+  since = now
   redis.call('SET', KEYS[5], string.format('%.0f', now), 'PX', MARK)
-  return { 'NEWBORN', now, tonumber(ARGV[6]) }
 end
 since = tonumber(since)
 if not since then return redis.error_reply('FOREIGN ' .. KEYS[5] .. ' holds something that is not ours') end
-if since > 0 then
-  local left = since + ARGV[6] - now
-  if left > 0 then return { 'NEWBORN', now, left } end
-end
-if redis.call('PTTL', KEYS[5]) < MARK / 2 then redis.call('PEXPIRE', KEYS[5], MARK) end
 
 local record, left = redis.call('GET', L), 0
 if record then
@@ -34,5 +29,12 @@ end
 local first, _, _, more = head()
 if more or (first and first ~= me) then return { 'QUEUED', now, left } end
 if record and owner_of(record) ~= id then return { 'HELD', now, left } end
+-- a node that has somebody's lock has data: only what is free is doubtful
+if since > 0 then
+  local left = since + ARGV[6] - now
+  if left > 0 then return { 'NEWBORN', now, left } end
+end
+if redis.call('PTTL', KEYS[5]) < MARK / 2 then redis.call('PEXPIRE', KEYS[5], MARK) end
+
 put(id, '0000000000000000', ARGV[4], lease)
 return { 'GRANTED', now, redis.call('GET', N) or 0, string.format('%.0f', micros) }
