@@ -15,7 +15,8 @@ use crate::manager::LockManager;
 /// Annotated functions that a request calls find this manager, whatever the process's default is, as in
 /// [`LockManager::scope`]. Tasks that a handler spawns, and a response's body that is streamed after the handler has returned, are
 /// outside.
-/// ```ignore
+#[cfg_attr(feature = "axum", doc = "```")]
+#[cfg_attr(not(feature = "axum"), doc = "```ignore")]
 /// use axum::{Router, routing::post};
 /// use lockruntime::web::WithManager;
 /// use lockruntime::{LockError, LockManager, distributed_lock};
