@@ -76,6 +76,11 @@ impl Link {
         })
     }
 
+    /// All that the body runs under.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.hold.parts()
+    }
+
     /// Runs one poll of the body.
     pub(crate) fn run<T>(self: &Arc<Self>, poll: impl FnOnce() -> T) -> T {
         CHAIN.sync_scope(Arc::clone(self), poll)
@@ -84,8 +89,10 @@ impl Link {
     /// Waits for the turn of a nested call, which may then go on under this link's lock.
     pub(crate) async fn enter(&self) -> Result<(Turn, Part), LockError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
-        if !self.part.life.is_live(clock::now()) {
-            return Err(self.part.ended(LossReason::LeaseOver));
+        let life = &self.part.life;
+        if !life.is_live(clock::now()) {
+            let reason = life.run_out().unwrap_or(LossReason::GivenBack);
+            return Err(self.part.ended(reason));
         }
         Ok((turn, self.part.borrowed()))
     }
@@ -111,8 +118,8 @@ pub(crate) fn held(watchdog: &Watchdog, record: &str) -> Option<Arc<Link>> {
 }
 
 /// Waits until a nested body may run under the lock that `link` has: no request, the same fencing token, and it is the outer body
-/// that gives the lock back. The outer body checks the deadline before each of its polls, and the nested one runs inside of
-/// those.
+/// that gives the lock back. The nested one checks the deadline before each of its polls, too: it may have been moved out of the
+/// outer body, and outlive it.
 pub(crate) async fn reenter(link: Arc<Link>) -> Result<(Arc<Link>, Turn), LockError> {
     let (turn, part) = link.enter().await?;
     let hold = Hold::new(part, link.watchdog.downgrade());

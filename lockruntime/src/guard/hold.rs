@@ -179,7 +179,8 @@ impl Hold {
     }
 
     /// Gives the lock back early and waits for the answer, at most the manager's `release_timeout`. The body runs on, without
-    /// the lock; what gives back at its end finds nothing left to do. A second call does nothing. In a nested call of a key that
+    /// the lock, but nested calls that run under it are stopped; what gives back at its end finds nothing left to do. A second
+    /// call does nothing. In a nested call of a key that
     /// its chain holds it does nothing either: the outermost gives back. Dropping the future half-way still releases.
     ///
     /// # Errors

@@ -141,10 +141,6 @@ impl LockGuard {
         self.hold.settled().await;
     }
 
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.hold.parts()
-    }
-
     pub(crate) fn poll_lost(&self, context: &mut Context<'_>) -> Poll<(&Part, LossReason)> {
         self.hold.poll_lost(context)
     }

@@ -1,8 +1,9 @@
 //! One key of a hold.
 
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 
-use crate::clock;
+use crate::clock::{self, Moment};
 use crate::error::{LockError, LossReason};
 use crate::hold::Life;
 use crate::telemetry::{self, Event};
@@ -33,6 +34,16 @@ impl Part {
         Self {
             borrowed: true,
             ..self.clone()
+        }
+    }
+
+    /// Ready once the body has to be dropped: a nested one as soon as the lock is gone, for whatever reason. It may have outlived
+    /// the outer one, and doesn't know what that one's terms allow.
+    pub(crate) fn poll_stop(&self, now: Moment, waker: &Waker) -> Poll<LossReason> {
+        if self.borrowed {
+            self.life.poll_lost(now, waker)
+        } else {
+            self.life.poll_stop(now, waker)
         }
     }
 

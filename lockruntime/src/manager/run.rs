@@ -63,11 +63,11 @@ impl Locked {
         let Self::Under(entered) = self else {
             return Step::Pending;
         };
-        if let Some(guard) = &entered.guard {
+        if let Some(link) = &entered.link {
             // before each poll: after a pause the lease may be over, and somebody else may be inside
             let now = clock::now();
-            for part in guard.parts() {
-                if let Poll::Ready(reason) = part.life.poll_stop(now, context.waker()) {
+            for part in link.parts() {
+                if let Poll::Ready(reason) = part.poll_stop(now, context.waker()) {
                     return Step::Stopped(part.clone(), reason);
                 }
             }

@@ -3,6 +3,7 @@
 pub(crate) mod exits;
 pub(crate) mod holding;
 pub(crate) mod loss;
+pub(crate) mod nesting;
 pub(crate) mod queueing;
 pub(crate) mod several;
 pub(crate) mod taking;
@@ -132,6 +133,7 @@ macro_rules! conformance {
             holding::early_release, holding::nested_release, holding::max_waiters, holding::no_waiters,
             holding::on_lost_continue, holding::runs_on_to_its_end, holding::release_in_background,
             holding::release_after_a_drop,
+            nesting::outlives_its_outer, nesting::given_back_meanwhile, nesting::lost_under_a_body_that_runs_on,
             several::all_at_once, several::all_or_none, several::one_wait_budget, several::opposite_orders,
             several::cancelled_half_way, several::nested, several::nested_turns,
             loss::renewal_past_many_leases, loss::lost_lease, loss::owner_check, loss::guard_learns_of_the_loss,
