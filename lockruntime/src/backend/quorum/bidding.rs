@@ -1,7 +1,7 @@
 //! An ask on a quorum: the courtesy queue, the two rounds of a bid, and what is cleaned up when it fails.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rand::RngExt;
@@ -178,33 +178,27 @@ impl Shared {
         (0..self.nodes.len()).find(|index| !self.is_passed_over(*index))
     }
 
-    fn is_passed_over(&self, index: usize) -> bool {
-        let failed = self
-            .queue_failed
+    fn queue_failures(&self) -> MutexGuard<'_, Vec<(u32, Moment)>> {
+        self.queue_failed
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        failed
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_passed_over(&self, index: usize) -> bool {
+        self.queue_failures()
             .get(index)
             .is_some_and(|(times, at)| *times >= QUEUE_FAILURES && *at + QUEUE_PAUSE > clock::now())
     }
 
     fn queue_fails(&self, index: usize) {
-        let mut failed = self
-            .queue_failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some((times, at)) = failed.get_mut(index) {
+        if let Some((times, at)) = self.queue_failures().get_mut(index) {
             *times = times.saturating_add(1);
             *at = clock::now();
         }
     }
 
     fn queue_answers(&self, index: usize) {
-        let mut failed = self
-            .queue_failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some((times, _)) = failed.get_mut(index) {
+        if let Some((times, _)) = self.queue_failures().get_mut(index) {
             *times = 0;
         }
     }
