@@ -185,6 +185,24 @@ async fn leases_are_bounded_by_what_a_forgetful_node_waits() {
     }
 }
 
+/// A dead master doesn't make a lock that somebody holds undecidable: its refusals are waited for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_lock_is_busy_with_a_master_down() {
+    const KEY: &str = "boleto:quorum:busy";
+    let mut masters = Masters::start(5);
+    let (first, second) = (masters.manager(), masters.manager());
+    let guard = first.lock(KEY).acquire().await.unwrap();
+    let busy = second.lock(KEY).try_acquire().await.unwrap_err();
+    assert!(busy.is_busy(), "{busy:?}");
+    masters.servers[2].kill();
+    for _ in 0..200 {
+        let busy = second.lock(KEY).try_acquire().await.unwrap_err();
+        assert!(busy.is_busy(), "{busy:?}");
+    }
+    guard.release().await.unwrap();
+    drop(second.lock(KEY).try_acquire().await.unwrap());
+}
+
 /// A master that restarts empty grants nothing for as long as a lease may last: with it, three of five would be a second
 /// majority beside the first.
 #[tokio::test(flavor = "multi_thread")]

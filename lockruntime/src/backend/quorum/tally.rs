@@ -21,7 +21,7 @@ pub(super) struct Tally {
 pub(super) enum Verdict {
     /// A majority said yes.
     Won,
-    /// A majority can't say yes any more.
+    /// A majority can't say yes any more, and it is known whether a majority answers at all.
     Failed,
     /// More answers are needed.
     Open,
@@ -61,13 +61,22 @@ impl Tally {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
+        let most = self.voters - self.failed.len();
         if self.yes.len() >= majority(self.nodes) {
             Verdict::Won
-        } else if self.voters - self.no.len() - self.failed.len() < majority(self.nodes) {
-            Verdict::Failed
-        } else {
+        } else if most - self.no.len() >= majority(self.nodes) {
             Verdict::Open
+        } else if !self.is_quorate() && most >= majority(self.nodes) {
+            // refused, or not to be decided: the rest tells
+            Verdict::Open
+        } else {
+            Verdict::Failed
         }
+    }
+
+    /// How many have not answered yet.
+    fn outstanding(&self) -> usize {
+        self.voters - self.yes.len() - self.no.len() - self.failed.len()
     }
 
     /// How many said no.
@@ -101,14 +110,12 @@ impl Tally {
     /// Too few answered: who didn't, and why.
     pub(super) fn no_quorum<'a>(&self, name: impl Fn(usize) -> &'a str) -> BackendError {
         // one that is missing has not answered yet
-        let why: Vec<_> = (self.failed.iter())
+        let mut why: Vec<_> = (self.failed.iter())
             .map(|(node, error)| format!("{}: {error}", name(*node)))
             .collect();
-        let silent = self.voters - self.yes.len() - self.no.len() - self.failed.len();
-        let silent = match silent {
-            0 => String::new(),
-            more => format!("; {more} gave no answer in time"),
-        };
+        if self.outstanding() > 0 {
+            why.push(format!("{} gave no answer in time", self.outstanding()));
+        }
         // one reason for all, that doesn't pass by itself, is the reason; and so is a wrong address
         let lasts =
             |kind: BackendErrorKind| !kind.is_transient() || kind == BackendErrorKind::Unreachable;
@@ -125,7 +132,7 @@ impl Tally {
         BackendError::new(
             kind,
             format!(
-                "{} of {} nodes answered, {} are needed ({}{silent})",
+                "{} of {} nodes answered, {} are needed ({})",
                 self.yes.len() + self.no.len(),
                 self.nodes,
                 majority(self.nodes),
@@ -186,6 +193,27 @@ mod tests {
         assert_eq!(tally.verdict(), Verdict::Open);
         tally.no(MS);
         assert_eq!(tally.verdict(), Verdict::Failed);
+    }
+
+    /// Two refusals and a dead node decide nothing: with one more answer it is refused, without any it can't be decided.
+    #[test]
+    fn a_refusal_takes_a_majority_of_answers() {
+        let mut tally = Tally::new(5);
+        tally.no(MS);
+        tally.failed(4, silent());
+        tally.no(MS);
+        assert_eq!(tally.verdict(), Verdict::Open);
+        tally.yes(1);
+        assert_eq!(tally.verdict(), Verdict::Failed);
+        assert!(tally.is_quorate());
+        let mut tally = Tally::new(5);
+        tally.no(MS);
+        tally.failed(2, silent());
+        tally.failed(3, silent());
+        assert_eq!(tally.verdict(), Verdict::Open);
+        tally.failed(4, silent());
+        assert_eq!(tally.verdict(), Verdict::Failed);
+        assert!(!tally.is_quorate());
     }
 
     #[test]
