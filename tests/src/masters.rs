@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use lockruntime::LockManager;
 
+use crate::RedisServer;
 use crate::fault::Proxy;
 use crate::server::{Settings, manager_builder};
-use crate::{RedisServer, wire};
+use crate::wire::{APP, ENVIRONMENT};
 
 /// The masters; place by place with their proxies.
 #[derive(Debug)]
@@ -49,13 +50,15 @@ impl Masters {
     /// A URL of them, straight.
     #[must_use]
     pub fn url(&self) -> String {
-        self.redlock(self.servers.iter().map(RedisServer::address))
+        let hosts: Vec<_> = self.servers.iter().map(RedisServer::address).collect();
+        redlock(self.user, &hosts)
     }
 
     /// A URL of them, through the proxies.
     #[must_use]
     pub fn proxied_url(&self) -> String {
-        self.redlock(self.proxies.iter().map(Proxy::address))
+        let hosts: Vec<_> = self.proxies.iter().map(Proxy::address).collect();
+        redlock(self.user, &hosts)
     }
 
     /// A manager that reaches all masters straight.
@@ -73,15 +76,11 @@ impl Masters {
             .build()
             .expect("the kit's URLs are valid")
     }
+}
 
-    fn redlock(&self, hosts: impl Iterator<Item = String>) -> String {
-        let hosts: Vec<_> = hosts.collect();
-        format!(
-            "redlock://{}{}?app={}&env={}",
-            self.user,
-            hosts.join(","),
-            wire::APP,
-            wire::ENVIRONMENT
-        )
-    }
+/// A URL of these masters; `user` is what stands before the hosts, `user:password@` or nothing.
+#[must_use]
+pub fn redlock(user: &str, hosts: &[String]) -> String {
+    let hosts = hosts.join(",");
+    format!("redlock://{user}{hosts}?app={APP}&env={ENVIRONMENT}")
 }

@@ -6,7 +6,7 @@ use crate::server::Raw;
 use crate::{RedisServer, logs, timing};
 
 /// A node of a quorum says with it that it has data; it stays for a month.
-const MARKER: &str = ":}:q";
+pub const MARKER: &str = ":}:q";
 
 /// The lock's keys on a server, but for the counters that outlive their locks on purpose.
 #[must_use]

@@ -19,10 +19,13 @@ use std::path::Path;
 
 use super::journal::{Entry, What, Wish};
 use super::plan::Kind;
+use super::topology::Topology;
 
 /// What a run was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
+    /// What its servers are.
+    pub topology: Topology,
     /// The plan's seed.
     pub seed: u64,
     /// The length, in seconds, of the part in which calls are made.
@@ -312,6 +315,7 @@ impl Run {
     #[must_use]
     pub fn text(&self) -> String {
         let Self {
+            topology,
             seed,
             seconds,
             workers,
@@ -323,8 +327,9 @@ impl Run {
             stopped,
         } = self;
         format!(
-            "seed {seed}\nseconds {seconds}\nworkers {workers}\nlocked {locked}\nheartbeat {heartbeat}\nmoment {moment}\n\
-             start {start}\nhealed {healed}\nstopped {stopped}\n"
+            "topology {}\nseed {seed}\nseconds {seconds}\nworkers {workers}\nlocked {locked}\nheartbeat {heartbeat}\nmoment {moment}\n\
+             start {start}\nhealed {healed}\nstopped {stopped}\n",
+            topology.name()
         )
     }
 
@@ -335,6 +340,7 @@ impl Run {
             .collect();
         let number = |name| fields.get(name)?.parse::<u64>().ok();
         Some(Self {
+            topology: Topology::named(fields.get("topology")?)?,
             seed: number("seed")?,
             seconds: number("seconds")?,
             workers: usize::try_from(number("workers")?).ok()?,
@@ -467,6 +473,7 @@ mod tests {
     #[test]
     fn the_other_lines_come_back() {
         let run = Run {
+            topology: Topology::Quorum,
             seed: 3,
             workers: 4,
             locked: true,

@@ -7,6 +7,7 @@
 //! | [`evidence`] | everything that was written down in one run; read from a folder, so that any run can be judged again |
 //! | [`judge`] | the promises, checked over the evidence; pure |
 //! | [`report`] | one page for people |
+//! | [`topology`] | what the servers are, and which faults may cost what there |
 //!
 //! All times are nanoseconds of the boot-time clock, which the processes of one machine share.
 
@@ -15,6 +16,7 @@ pub mod journal;
 pub mod judge;
 pub mod plan;
 pub mod report;
+pub mod topology;
 
 /// Now, in nanoseconds of the boot-time clock.
 #[must_use]

@@ -6,6 +6,8 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
+use super::topology::Topology;
+
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
@@ -67,6 +69,12 @@ pub enum Kind {
     ServerClockForward,
     /// The server's wall clock is set back, and has made up for it before anything else happens to the server.
     ServerClockBack,
+    /// Of several masters as many stand still as may.
+    MinorityPaused,
+    /// Of several masters so many stand still that the rest can't decide.
+    MajorityPaused,
+    /// `kill -9` of so many masters that the rest can't decide; they restart with their data.
+    MajorityRestarted,
 }
 
 /// Faults of one worker or its network.
@@ -91,34 +99,18 @@ pub const OF_WORKERS: [Kind; 18] = [
     Kind::AnnouncementsLost,
 ];
 
-/// Faults of the server.
-pub const OF_THE_SERVER: [Kind; 11] = [
-    Kind::ServerRestarted,
-    Kind::ServerRestartedEmpty,
-    Kind::ServerPaused,
-    Kind::ClientsKilled,
-    Kind::SubscribersKilled,
-    Kind::ScriptsFlushed,
-    Kind::ClientsPaused,
-    Kind::ServerFull,
-    Kind::DataFlushed,
-    Kind::ServerClockForward,
-    Kind::ServerClockBack,
-];
-
 /// Faults that need a network of the run's own, see [`enter_own_network`](crate::fault::enter_own_network). Without it they are
 /// left out, and counted; the proxy's faults stand in for them.
 pub const OF_PACKETS: [Kind; 3] = [Kind::Partition, Kind::PartitionOut, Kind::PartitionIn];
+
+/// How far apart rare faults are: a node of a quorum that lost its data counts again after a minute, and only one at a time may
+/// be out.
+pub const BETWEEN_RARE: Duration = Duration::from_secs(63);
 
 /// By how much the server's clock is set forward: more than all leases, tickets and asks last.
 pub const CLOCK_FORWARD: Duration = Duration::from_secs(5);
 
 impl Kind {
-    /// All of them.
-    pub fn all() -> impl Iterator<Item = Self> {
-        OF_WORKERS.into_iter().chain(OF_THE_SERVER)
-    }
-
     /// Its name, as reports and files have it.
     #[must_use]
     pub fn name(self) -> String {
@@ -128,16 +120,10 @@ impl Kind {
     /// The kind of a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::all().find(|kind| kind.name() == name)
-    }
-
-    /// The lock was forgotten, or has expired before its time: for one lease the old holder and a new one may run side by side.
-    #[must_use]
-    pub fn loses_data(self) -> bool {
-        matches!(
-            self,
-            Self::ServerRestartedEmpty | Self::DataFlushed | Self::ServerClockForward
-        )
+        Topology::ALL
+            .into_iter()
+            .flat_map(Topology::kinds)
+            .find(|kind| kind.name() == name)
     }
 
     /// A living waiter may lose its place: its asks can't be answered, or its ticket is gone.
@@ -167,7 +153,10 @@ impl Kind {
             Self::OneReplyLost | Self::OneRequestLost => (1_000, 1_500),
             Self::WorkerKilled | Self::ClientsPaused | Self::ServerFull => (200, 700),
             Self::ServerRestarted | Self::ServerRestartedEmpty => (0, 800),
-            Self::ServerPaused => (100, 2_000),
+            Self::ServerPaused
+            | Self::MinorityPaused
+            | Self::MajorityPaused
+            | Self::MajorityRestarted => (100, 2_000),
             Self::Latency | Self::AnnouncementsLost => (500, 1_500),
             Self::SlowThenSilent => (1_500, 3_000),
             Self::Refused
@@ -217,27 +206,40 @@ impl Planned {
 
 /// Two lists, for the workers and for the server, each in order and without overlaps; the last fifth of the time is quiet.
 ///
-/// They come in rounds, with every kind once and three deaths in each.
+/// They come in rounds, with every kind once and three deaths in each; rare ones come between them, in turn.
 #[must_use]
-pub fn plan(seed: u64, time: Duration, workers: usize) -> (Vec<Planned>, Vec<Planned>) {
+pub fn plan(
+    topology: Topology,
+    seed: u64,
+    time: Duration,
+    workers: usize,
+) -> (Vec<Planned>, Vec<Planned>) {
     let mut random = StdRng::seed_from_u64(seed);
     let until = time.mul_f64(0.8);
-    let of_workers = lane(&mut random, &OF_WORKERS, until, 250, |random| {
-        Some(random.random_range(0..workers))
-    });
-    let of_the_server = lane(&mut random, &OF_THE_SERVER, until, 1_200, |_| None);
-    (of_workers, of_the_server)
+    let of_workers = lane(
+        &mut random,
+        topology.of_workers(),
+        &[],
+        until,
+        250,
+        |random| Some(random.random_range(0..workers)),
+    );
+    let (often, rare) = (topology.of_servers(), topology.rare());
+    let of_the_servers = lane(&mut random, often, rare, until, 1_200, |_| None);
+    (of_workers, of_the_servers)
 }
 
 fn lane(
     random: &mut StdRng,
     kinds: &[Kind],
+    rare: &[Kind],
     until: Duration,
     pause: u64,
     mut target: impl FnMut(&mut StdRng) -> Option<usize>,
 ) -> Vec<Planned> {
     let mut at = Duration::from_millis(500);
-    let mut planned = Vec::new();
+    let mut planned: Vec<Planned> = Vec::new();
+    let (mut next_rare, mut rare) = (at, rare.iter().cycle());
     loop {
         let mut round = kinds.to_vec();
         // what a death leaves behind takes luck to be seen
@@ -245,7 +247,15 @@ fn lane(
             round.extend([Kind::WorkerKilled; 2]);
         }
         round.shuffle(random);
-        for kind in round {
+        let mut round = round.into_iter();
+        while let Some(kind) = if at >= next_rare
+            && let Some(kind) = rare.next()
+        {
+            next_rare = at + BETWEEN_RARE;
+            Some(*kind)
+        } else {
+            round.next()
+        } {
             let (from, to) = kind.length();
             let length = Duration::from_millis(random.random_range(from..to));
             if at + length > until {
@@ -270,36 +280,64 @@ mod tests {
     #[test]
     fn a_seed_fixes_the_plan_and_its_end_is_quiet() {
         let time = Duration::from_secs(120);
-        let (workers, server) = plan(7, time, 4);
-        assert_eq!((workers.clone(), server.clone()), plan(7, time, 4));
-        assert_ne!(workers, plan(8, time, 4).0);
-        for lane in [&workers, &server] {
-            assert!(lane.is_sorted_by_key(|fault| fault.at));
-            for pair in lane.windows(2) {
-                assert!(pair[0].at + pair[0].length < pair[1].at);
-            }
-            let last = lane.last().unwrap();
-            assert!(last.at + last.length <= time.mul_f64(0.8));
-        }
-        for kind in Kind::all() {
-            assert_eq!(Kind::named(&kind.name()), Some(kind));
-            let lanes = workers.iter().chain(&server);
-            assert!(
-                lanes.filter(|fault| fault.kind == kind).count() >= 3,
-                "{kind:?}"
+        for topology in Topology::ALL {
+            let (workers, servers) = plan(topology, 7, time, 4);
+            assert_eq!(
+                (workers.clone(), servers.clone()),
+                plan(topology, 7, time, 4)
             );
+            assert_ne!(workers, plan(topology, 8, time, 4).0);
+            for lane in [&workers, &servers] {
+                assert!(lane.is_sorted_by_key(|fault| fault.at));
+                for pair in lane.windows(2) {
+                    assert!(pair[0].at + pair[0].length < pair[1].at);
+                }
+                let last = lane.last().unwrap();
+                assert!(last.at + last.length <= time.mul_f64(0.8));
+            }
+            for kind in topology.kinds() {
+                assert_eq!(Kind::named(&kind.name()), Some(kind));
+                let least = if topology.rare().contains(&kind) {
+                    1
+                } else {
+                    3
+                };
+                let lanes = workers.iter().chain(&servers);
+                assert!(
+                    lanes.filter(|fault| fault.kind == kind).count() >= least,
+                    "{topology:?}: {kind:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn rare_faults_are_far_apart() {
+        let (_, servers) = plan(Topology::Quorum, 3, Duration::from_secs(600), 4);
+        let rare = Topology::Quorum.rare();
+        let rare: Vec<_> = servers
+            .iter()
+            .filter(|fault| rare.contains(&fault.kind))
+            .collect();
+        assert!(rare.len() >= 6, "{}", rare.len());
+        for pair in rare.windows(2) {
+            assert_ne!(pair[0].kind, pair[1].kind);
+            assert!(pair[1].at - pair[0].at >= BETWEEN_RARE);
         }
     }
 
     #[test]
     fn the_short_run_has_every_kind() {
-        let (workers, server) = plan(1, Duration::from_secs(40), 4);
-        let planned: Vec<_> = workers
-            .iter()
-            .chain(&server)
-            .map(|fault| fault.kind)
-            .collect();
-        let missing: Vec<_> = Kind::all().filter(|kind| !planned.contains(kind)).collect();
-        assert_eq!(missing, []);
+        for topology in Topology::ALL {
+            let (workers, servers) = plan(topology, 1, Duration::from_secs(40), 4);
+            let planned: Vec<_> = (workers.iter().chain(&servers))
+                .map(|fault| fault.kind)
+                .collect();
+            let missing: Vec<_> = topology
+                .kinds()
+                .filter(|kind| !planned.contains(kind) && !topology.rare().contains(kind))
+                .collect();
+            assert_eq!(missing, [], "{topology:?}");
+        }
     }
 }

@@ -21,7 +21,8 @@ fn write_page(page: &mut String, evidence: &Evidence, verdicts: &[Verdict]) -> s
     let run = &evidence.run;
     writeln!(
         page,
-        "chaos: standalone, seed {}, {} s, {} workers{}",
+        "chaos: {}, seed {}, {} s, {} workers{}",
+        run.topology.name(),
         run.seed,
         run.seconds,
         run.workers,

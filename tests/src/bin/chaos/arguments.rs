@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use tests::chaos::topology::Topology;
+
 /// What to do.
 #[derive(Debug)]
 pub(crate) enum Task {
@@ -13,6 +15,7 @@ pub(crate) enum Task {
 /// How to run.
 #[derive(Clone, Debug)]
 pub(crate) struct Arguments {
+    pub(crate) topology: Topology,
     pub(crate) time: Duration,
     pub(crate) seed: u64,
     pub(crate) workers: usize,
@@ -21,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) keep: bool,
 }
 
-const USAGE: &str = "give --topology standalone, --minutes N (such as 0.5) or --seconds N, --seed S, and if wanted --workers N, \
+const USAGE: &str = "give --topology standalone or quorum, --minutes N (such as 0.5) or --seconds N, --seed S, and if wanted --workers N, \
                      --unlocked, --folder F, --keep; or --replay FOLDER alone";
 
 /// Reads the arguments.
@@ -29,6 +32,7 @@ const USAGE: &str = "give --topology standalone, --minutes N (such as 0.5) or --
 /// # Errors
 /// A sentence that says what is wrong and what to give.
 pub(crate) fn read(words: &[String]) -> Result<Task, String> {
+    let mut topology = Topology::default();
     let mut time = Duration::from_secs(120);
     let mut seed = None;
     let mut workers = 4;
@@ -45,12 +49,11 @@ pub(crate) fn read(words: &[String]) -> Result<Task, String> {
             "--unlocked" => locked = false,
             "--keep" => keep = true,
             "--topology" => {
-                let topology = value()?;
-                if topology != "standalone" {
-                    return Err(format!(
-                        "there is no topology {topology} yet; give --topology standalone"
-                    ));
-                }
+                let name = value()?;
+                topology = Topology::named(name).ok_or_else(|| {
+                    let names = Topology::ALL.map(Topology::name).join(" or ");
+                    format!("there is no topology {name}; give --topology {names}")
+                })?;
             }
             "--minutes" => time = Duration::from_secs_f64(number(name, value()?)? * 60.0),
             "--seconds" => time = Duration::from_secs_f64(number(name, value()?)?),
@@ -80,6 +83,7 @@ pub(crate) fn read(words: &[String]) -> Result<Task, String> {
         std::env::temp_dir().join(format!("lock-chaos-{seed}-{}", std::process::id()))
     });
     Ok(Task::Run(Arguments {
+        topology,
         time,
         seed,
         workers,

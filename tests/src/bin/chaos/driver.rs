@@ -7,13 +7,12 @@ use tests::chaos::plan::{Kind, OF_PACKETS};
 use tests::chaos::{nanos, now, plan};
 use tests::fault::Firewall;
 use tests::register::Register;
-use tests::server::Settings;
 use tests::{RedisServer, tidy, timing};
 
 use crate::arguments::Arguments;
-use crate::clock::Clock;
 use crate::lookout::Lookout;
-use crate::nemesis::{Record, Worker, disturb, disturb_server, lane, partition};
+use crate::nemesis::{Record, Worker, disturb, lane, partition};
+use crate::stage;
 use crate::worker::Setup;
 
 const TASKS: u64 = 3;
@@ -25,8 +24,8 @@ pub(crate) fn run(arguments: &Arguments) {
     let write = |name: &str, text: String| {
         std::fs::write(folder.join(name), text).expect("the run's folder is writable");
     };
-    let (of_workers, of_the_server) = plan::plan(*seed, *time, arguments.workers);
-    let mut planned: Vec<_> = of_workers.iter().chain(&of_the_server).collect();
+    let (of_workers, of_servers) = plan::plan(arguments.topology, *seed, *time, arguments.workers);
+    let mut planned: Vec<_> = of_workers.iter().chain(&of_servers).collect();
     planned.sort_by_key(|planned| planned.at);
     let lines: Vec<_> = planned.iter().map(|planned| planned.line()).collect();
     // there even if nobody dies
@@ -39,17 +38,10 @@ pub(crate) fn run(arguments: &Arguments) {
         folder.join("plan.txt").display()
     ));
 
-    // what was written to the file outlives the process; only a crash of the machine needs more, and a busy disk would hold up
-    // the server
-    let settings = Settings::default()
-        .append_only()
-        .line("appendfsync no")
-        .own_clock();
-    let mut server = RedisServer::with(settings);
-    let clock = Clock::of(&server);
+    let mut stage = stage::start(arguments.topology);
     let firewall = Firewall::of_own_network();
     let register = Register::start();
-    let lookout = Lookout::start(server.address(), folder, clock.clone());
+    let lookout = Lookout::start(&*stage, folder);
     let setup = Setup {
         url: String::new(),
         register: register.url(),
@@ -60,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) {
         locked: arguments.locked,
     };
     let mut run = Run {
+        topology: arguments.topology,
         seed: *seed,
         seconds: time.as_secs(),
         workers: arguments.workers,
@@ -71,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments) {
         stopped: 0,
     };
     let mut workers: Vec<_> = (0..arguments.workers)
-        .map(|number| Worker::start(number, &server, setup.clone(), folder))
+        .map(|number| Worker::start(number, &*stage, setup.clone(), folder))
         .collect();
     let record = Record::create(&folder.join("faults.txt"));
     let start = Instant::now();
@@ -80,11 +73,10 @@ pub(crate) fn run(arguments: &Arguments) {
         if !arguments.locked {
             return;
         }
-        let (record, server) = (&record, &mut server);
-        let (of_the_server, clock) = (&of_the_server, &clock);
+        let (record, of_servers, stage) = (&record, &of_servers, &mut stage);
         scope.spawn(move || {
-            lane(of_the_server, start, record, |planned| {
-                disturb_server(server, clock, planned)
+            lane(of_servers, start, record, |planned| {
+                Some(stage.disturb(planned))
             })
         });
         lane(&of_workers, start, record, |planned| {
@@ -120,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) {
             worker: Some(number),
         });
     }
-    outcome.extend(left_behind(&server));
+    outcome.extend(stage.servers().flat_map(left_behind));
     outcome.push(String::new());
     write("run.txt", run.text());
     write("outcome.txt", outcome.join("\n"));
@@ -142,7 +134,8 @@ fn left_behind(server: &RedisServer) -> Vec<String> {
         .iter()
         .map(|key| format!("left behind: {key}"))
         .collect();
-    for key in raw.keys("lib_*") {
+    let marker = |key: &String| key.ends_with(tidy::MARKER);
+    for key in raw.keys("lib_*").into_iter().filter(|key| !marker(key)) {
         let left: i64 = raw.run(&["PTTL", &key]);
         if left == -1 || left > 3_601_000 {
             wrong.push(format!("stays too long: {key}"));

@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use tests::chaos::now;
 use tests::server::{Seen, follow};
-use tests::{timing, wire};
+use tests::{RedisServer, timing, wire};
 
-use crate::clock::Clock;
+use crate::stage::Stage;
 
 /// What an answer of an undisturbed server takes at the most on a machine that isn't too busy.
 const SLOW: u64 = 40_000_000;
 
 /// Writes down when the server answers slowly: a busy machine explains what follows from it.
-fn feel_the_pulse(address: &str, mut file: File, stopped: &AtomicBool) {
+fn feel_the_pulse(address: &str, mut file: &File, stopped: &AtomicBool) {
     let mut last = now();
     while !stopped.load(Ordering::Relaxed) {
         let Ok(mut stream) = TcpStream::connect(address) else {
@@ -49,15 +49,20 @@ pub(crate) struct Lookout {
 }
 
 impl Lookout {
-    pub(crate) fn start(address: String, folder: &Path, clock: Clock) -> Self {
+    /// Follows one server, and feels the pulse of all.
+    pub(crate) fn start(stage: &dyn Stage, folder: &Path) -> Self {
+        let (watched, clock) = stage.watched();
+        let (address, clock) = (watched.address(), clock.clone());
         let create = |name| File::create(folder.join(name)).expect("the run's folder is writable");
         let (mut file, mut grants) = (create("arrivals.txt"), create("grants.txt"));
         let stop = Arc::new(AtomicBool::new(false));
-        let pulse = {
-            let (address, stopped) = (address.clone(), Arc::clone(&stop));
-            let file = create("stalls.txt");
-            std::thread::spawn(move || feel_the_pulse(&address, file, &stopped))
+        let stalls = Arc::new(create("stalls.txt"));
+        let pulse = |server: &RedisServer| {
+            let (address, stopped) = (server.address(), Arc::clone(&stop));
+            let file = Arc::clone(&stalls);
+            std::thread::spawn(move || feel_the_pulse(&address, &file, &stopped))
         };
+        let mut threads: Vec<_> = stage.servers().map(pulse).collect();
         let stopped = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             let mut known = HashSet::new();
@@ -91,10 +96,8 @@ impl Lookout {
                 timing::block(Duration::from_millis(2));
             }
         });
-        Self {
-            stop,
-            threads: vec![thread, pulse],
-        }
+        threads.push(thread);
+        Self { stop, threads }
     }
 
     pub(crate) fn end(self) {

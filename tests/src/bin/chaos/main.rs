@@ -5,6 +5,7 @@ mod clock;
 mod driver;
 mod lookout;
 mod nemesis;
+mod stage;
 mod worker;
 
 use std::path::Path;

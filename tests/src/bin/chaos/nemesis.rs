@@ -1,6 +1,5 @@
 //! Does the planned faults, and writes down when each of them really was.
 
-use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,13 +9,12 @@ use std::time::{Duration, Instant};
 
 use tests::chaos::evidence::Fault;
 use tests::chaos::now;
-use tests::chaos::plan::{CLOCK_FORWARD, Kind, Planned};
+use tests::chaos::plan::{Kind, Planned};
 use tests::fault::{Close, Firewall, Flow, Lost, Proxy, Request};
-use tests::server::Raw;
 use tests::wire::Verb;
-use tests::{Child, RedisServer, timing};
+use tests::{Child, timing};
 
-use crate::clock::Clock;
+use crate::stage::Stage;
 use crate::worker::Setup;
 
 /// The list of faults as they were.
@@ -44,19 +42,17 @@ pub(crate) struct Worker {
     life: u64,
     setup: Setup,
     folder: PathBuf,
-    proxy: Proxy,
+    /// To each server one.
+    ways: Vec<Proxy>,
     child: Child,
 }
 
 impl Worker {
-    pub(crate) fn start(
-        number: usize,
-        server: &RedisServer,
-        mut setup: Setup,
-        folder: &Path,
-    ) -> Self {
-        let proxy = Proxy::before(&server.address());
-        setup.url = server.url_at(&proxy.address());
+    pub(crate) fn start(number: usize, stage: &dyn Stage, mut setup: Setup, folder: &Path) -> Self {
+        let ways: Vec<_> = (stage.servers())
+            .map(|server| Proxy::before(&server.address()))
+            .collect();
+        setup.url = stage.url(ways.iter().map(Proxy::address).collect());
         setup.seed = setup
             .seed
             .wrapping_mul(31)
@@ -67,7 +63,7 @@ impl Worker {
             child: launch(&mut setup, folder, number, 0),
             setup,
             folder: folder.to_owned(),
-            proxy,
+            ways,
         };
         worker.life += 1;
         worker
@@ -90,7 +86,20 @@ impl Worker {
 
     /// Loses every announcement from now on.
     pub(crate) fn deafen(&self) {
-        self.proxy.drop_messages();
+        self.ways.iter().for_each(Proxy::drop_messages);
+    }
+
+    /// The ways that a fault hits: a third of the faults hit all, the others any of them.
+    fn hit(&self, choice: u64) -> Vec<&Proxy> {
+        let some = |place: usize| choice.is_multiple_of(3) || (choice >> (8 + place)) & 1 == 1;
+        let hit: Vec<_> = (self.ways.iter().enumerate())
+            .filter_map(|(place, way)| some(place).then_some(way))
+            .collect();
+        if hit.is_empty() {
+            self.ways.iter().collect()
+        } else {
+            hit
+        }
     }
 
     /// Tells it to stop, and waits for its end; a sentence if it has none.
@@ -149,8 +158,13 @@ pub(crate) fn lane(
 const PREY: [Verb; 4] = [Verb::Ask, Verb::Renew, Verb::Release, Verb::Withdraw];
 
 /// A fault of a worker or its network. `None` when it didn't come about.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the plan has no others for workers"
+)]
 pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u64)> {
-    let proxy = &worker.proxy;
+    let hit = worker.hit(planned.choice);
+    let each = |act: &dyn Fn(&Proxy)| hit.iter().for_each(|proxy| act(proxy));
     let from = now();
     let stay = || timing::block(planned.length);
     // milliseconds that each direction takes
@@ -166,39 +180,39 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
             stay();
             worker.child.resume();
         }
-        Kind::Cut => proxy.cut(Close::Reset),
+        Kind::Cut => each(&|way| way.cut(Close::Reset)),
         Kind::Refused => {
-            proxy.refuse();
+            each(&|way| way.refuse());
             stay();
         }
         Kind::BlackHole => {
-            proxy.black_hole();
+            each(&|way| way.black_hole());
             stay();
         }
         Kind::RequestsLost => {
-            proxy.flow(Flow::Swallow, Flow::Pass);
+            each(&|way| way.flow(Flow::Swallow, Flow::Pass));
             stay();
         }
         Kind::RepliesLost => {
-            proxy.flow(Flow::Pass, Flow::Swallow);
+            each(&|way| way.flow(Flow::Pass, Flow::Swallow));
             stay();
         }
         Kind::RequestsLate => {
-            proxy.flow(Flow::Hold, Flow::Pass);
+            each(&|way| way.flow(Flow::Hold, Flow::Pass));
             stay();
         }
         Kind::RepliesLate => {
-            proxy.flow(Flow::Pass, Flow::Hold);
+            each(&|way| way.flow(Flow::Pass, Flow::Hold));
             stay();
         }
         Kind::Latency => {
-            proxy.delay(slow(190));
+            each(&|way| way.delay(slow(190)));
             stay();
         }
         Kind::SlowThenSilent => {
-            proxy.delay(slow(60) + Duration::from_millis(20));
+            each(&|way| way.delay(slow(60) + Duration::from_millis(20)));
             timing::block(planned.length / 3);
-            proxy.flow(Flow::Swallow, Flow::Pass);
+            each(&|way| way.flow(Flow::Swallow, Flow::Pass));
             timing::block(planned.length * 2 / 3);
         }
         Kind::OneReplyLost | Kind::OneRequestLost => {
@@ -206,10 +220,13 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
                 .ok()
                 .and_then(|n| PREY.get(n));
             let (begin, half) = (Instant::now(), planned.length / 2);
-            // a verb that isn't used at the time makes way for any
+            // a verb that isn't used at the time makes way for any script
             let matches = move |request: &Request| {
-                let verb = Verb::of(request);
-                verb.is_some() && (verb.as_ref() == prey || begin.elapsed() > half)
+                Verb::of(request).as_ref() == prey
+                    || (request.is_script() && begin.elapsed() > half)
+            };
+            let Some(proxy) = hit.first() else {
+                unreachable!("there is a way to each server");
             };
             let trap = if planned.kind == Kind::OneReplyLost {
                 proxy.swallow_reply(matches, Some(Close::Reset))
@@ -226,25 +243,12 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
             }
         }
         Kind::AnnouncementsLost => {
-            proxy.drop_messages();
+            each(&|way| way.drop_messages());
             stay();
         }
-        Kind::ServerRestarted
-        | Kind::ServerRestartedEmpty
-        | Kind::ServerPaused
-        | Kind::ClientsKilled
-        | Kind::SubscribersKilled
-        | Kind::ScriptsFlushed
-        | Kind::ClientsPaused
-        | Kind::ServerFull
-        | Kind::DataFlushed
-        | Kind::ServerClockForward
-        | Kind::ServerClockBack => unreachable!("a fault of the server, planned for a worker"),
-        Kind::Partition | Kind::PartitionOut | Kind::PartitionIn => {
-            unreachable!("the firewall's part")
-        }
+        other => unreachable!("{other:?} is no fault of a worker and its ways"),
     }
-    worker.proxy.heal();
+    worker.ways.iter().for_each(Proxy::heal);
     Some((from, now()))
 }
 
@@ -269,7 +273,9 @@ pub(crate) fn partition(
         Lost::Both
     };
     let from = now();
-    firewall.drop(worker.proxy.port(), lost);
+    for way in worker.hit(planned.choice) {
+        firewall.drop(way.port(), lost);
+    }
     timing::block(planned.length);
     firewall.heal();
     timing::block(SENT_AGAIN);
@@ -279,89 +285,4 @@ pub(crate) fn partition(
 fn append(path: &Path, line: &str) {
     let file = OpenOptions::new().create(true).append(true).open(path);
     writeln!(file.expect("the run's folder is writable"), "{line}").expect("the disk is not full");
-}
-
-/// A fault of the server.
-pub(crate) fn disturb_server(
-    server: &mut RedisServer,
-    clock: &Clock,
-    planned: &Planned,
-) -> Option<(u64, u64)> {
-    let length = planned.length.as_millis().to_string();
-    let from = now();
-    match planned.kind {
-        Kind::ServerRestarted | Kind::ServerRestartedEmpty => {
-            server.kill();
-            if planned.kind == Kind::ServerRestartedEmpty {
-                server.forget();
-            }
-            timing::block(planned.length);
-            server.restart();
-        }
-        Kind::ServerPaused => {
-            server.pause();
-            timing::block(planned.length);
-            server.resume();
-        }
-        Kind::ClientsKilled => kill_clients(&server.raw()),
-        Kind::SubscribersKilled => {
-            server
-                .raw()
-                .run::<u64>(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-        }
-        Kind::ScriptsFlushed => server.raw().run(&["SCRIPT", "FLUSH"]),
-        Kind::ClientsPaused => {
-            server.raw().run::<()>(&["CLIENT", "PAUSE", &length, "ALL"]);
-            timing::block(planned.length);
-        }
-        Kind::ServerFull => {
-            let raw = server.raw();
-            raw.run::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
-            timing::block(planned.length);
-            raw.run::<()>(&["CONFIG", "SET", "maxmemory", "0"]);
-        }
-        Kind::DataFlushed => server.raw().run(&["FLUSHALL"]),
-        Kind::ServerClockForward => clock.step(server, |ahead| ahead + CLOCK_FORWARD),
-        Kind::ServerClockBack => {
-            clock.step(server, |ahead| ahead - planned.length);
-            // a loss of data before the clock has made up for it would bring old tokens back: nothing could tell the time
-            timing::block(planned.length + timing::moment());
-        }
-        Kind::WorkerKilled
-        | Kind::WorkerPausedShort
-        | Kind::WorkerPausedLong
-        | Kind::Cut
-        | Kind::Refused
-        | Kind::BlackHole
-        | Kind::RequestsLost
-        | Kind::RepliesLost
-        | Kind::RequestsLate
-        | Kind::RepliesLate
-        | Kind::Latency
-        | Kind::SlowThenSilent
-        | Kind::OneReplyLost
-        | Kind::OneRequestLost
-        | Kind::Partition
-        | Kind::PartitionOut
-        | Kind::PartitionIn
-        | Kind::AnnouncementsLost => unreachable!("a fault of a worker, planned for the server"),
-    }
-    Some((from, now()))
-}
-
-/// All connections without a subscription but the lookout's and this one.
-fn kill_clients(raw: &Raw) {
-    let own: u64 = raw.run(&["CLIENT", "ID"]);
-    let list: String = raw.run(&["CLIENT", "LIST", "TYPE", "normal"]);
-    for line in list.lines() {
-        let fields: BTreeMap<_, _> = line
-            .split(' ')
-            .filter_map(|field| field.split_once('='))
-            .collect();
-        let Some(id) = fields.get("id") else { continue };
-        if fields.get("cmd") != Some(&"monitor") && *id != own.to_string() {
-            // it may have gone by itself
-            drop(raw.attempt::<u64>(&["CLIENT", "KILL", "ID", id]));
-        }
-    }
 }

@@ -31,8 +31,14 @@ pub(super) fn something_happened(evidence: &Evidence) -> Verdict {
     for fault in &evidence.faults {
         *counts.entry(fault.kind).or_default() += 1;
     }
-    let each = if run.seconds >= LONG { 10 } else { 1 };
-    for kind in Kind::all() {
+    for kind in run.topology.kinds() {
+        let rare = run.topology.rare().contains(&kind);
+        let each = match (run.seconds >= LONG, rare) {
+            (true, false) => 10,
+            (true, true) => 3,
+            (false, false) => 1,
+            (false, true) => 0,
+        };
         if evidence.skipped.contains(&kind) {
             continue;
         }

@@ -46,18 +46,22 @@ impl Verdict {
 /// Judges a run.
 #[must_use]
 pub fn judge(evidence: &Evidence) -> Vec<Verdict> {
-    vec![
+    let mut verdicts = vec![
         exclusion::one_body_at_a_time(evidence),
         fencing::no_stale_write(evidence),
         fencing::tokens_grow(evidence),
-        order::first_come_first_served(evidence),
-        order::the_dead_are_passed_over(evidence),
         liveness::nobody_is_left_waiting(evidence),
         liveness::freed_after_a_death(evidence),
         exclusion::no_poll_after_the_deadline(evidence),
         liveness::nothing_is_left(evidence),
         floor::something_happened(evidence),
-    ]
+    ];
+    if evidence.run.topology.keeps_order() {
+        verdicts.push(order::first_come_first_served(evidence));
+        verdicts.push(order::the_dead_are_passed_over(evidence));
+    }
+    verdicts.sort_by_key(|verdict| verdict.promise);
+    verdicts
 }
 
 /// The calls whose bodies ran, by key, in the order in which they began.
@@ -76,9 +80,12 @@ fn bodies(evidence: &Evidence) -> BTreeMap<&str, Vec<(&Call, &Body)>> {
 
 /// Whether the lock of `old` may have been forgotten, so that `new` could enter beside it for as long as `old` didn't know.
 fn forgotten(evidence: &Evidence, (old, old_body): (&Call, &Body), new: &Body) -> bool {
+    let topology = evidence.run.topology;
     evidence.faults.iter().any(|fault| {
         let known = fault.to + old.wish.lease * MILLI;
-        fault.kind.loses_data()
+        let mut others = evidence.faults.iter().filter(|other| *other != fault);
+        topology.forgets(fault.kind)
+            && (topology.forgets_alone() || others.any(|other| other.touches(old.want, new.begin)))
             && old.want <= fault.to
             && new.begin >= fault.from
             && old_body.last_poll <= known

@@ -1,0 +1,125 @@
+//! What a run's servers are, which faults they have, and what those may cost.
+
+use super::plan::{Kind, OF_WORKERS};
+
+/// The servers of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Topology {
+    /// One server.
+    #[default]
+    Standalone,
+    /// Five masters that know nothing of each other.
+    Quorum,
+}
+
+const OF_ONE_SERVER: [Kind; 11] = [
+    Kind::ServerRestarted,
+    Kind::ServerRestartedEmpty,
+    Kind::ServerPaused,
+    Kind::ClientsKilled,
+    Kind::SubscribersKilled,
+    Kind::ScriptsFlushed,
+    Kind::ClientsPaused,
+    Kind::ServerFull,
+    Kind::DataFlushed,
+    Kind::ServerClockForward,
+    Kind::ServerClockBack,
+];
+
+/// What has one target hits one of the masters.
+const OF_A_QUORUM: [Kind; 12] = [
+    Kind::ServerRestarted,
+    Kind::ServerPaused,
+    Kind::ClientsKilled,
+    Kind::SubscribersKilled,
+    Kind::ScriptsFlushed,
+    Kind::ClientsPaused,
+    Kind::ServerFull,
+    Kind::ServerClockForward,
+    Kind::ServerClockBack,
+    Kind::MinorityPaused,
+    Kind::MajorityPaused,
+    Kind::MajorityRestarted,
+];
+
+impl Topology {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Standalone, Self::Quorum];
+
+    /// Its name, as arguments and files have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standalone => "standalone",
+            Self::Quorum => "quorum",
+        }
+    }
+
+    /// The one of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|topology| topology.name() == name)
+    }
+
+    /// Faults of workers and their network.
+    #[must_use]
+    pub fn of_workers(self) -> &'static [Kind] {
+        &OF_WORKERS
+    }
+
+    /// Faults of servers.
+    #[must_use]
+    pub fn of_servers(self) -> &'static [Kind] {
+        match self {
+            Self::Standalone => &OF_ONE_SERVER,
+            Self::Quorum => &OF_A_QUORUM,
+        }
+    }
+
+    /// Faults of servers that come once in a while only.
+    #[must_use]
+    pub fn rare(self) -> &'static [Kind] {
+        match self {
+            Self::Standalone => &[],
+            Self::Quorum => &[Kind::ServerRestartedEmpty, Kind::DataFlushed],
+        }
+    }
+
+    /// All its faults.
+    pub fn kinds(self) -> impl Iterator<Item = Kind> {
+        [self.of_workers(), self.of_servers(), self.rare()]
+            .into_iter()
+            .flatten()
+            .copied()
+    }
+
+    /// Whether waiters enter in the order of their arrival; else it is a courtesy, and nobody judges it.
+    #[must_use]
+    pub fn keeps_order(self) -> bool {
+        self == Self::Standalone
+    }
+
+    /// After this fault the lock was forgotten, or has expired before its time: for one lease the old holder and a new one may
+    /// run side by side.
+    ///
+    /// On a quorum a master without its data is not counted. One whose clock steps is, see
+    /// [`forgets_alone`](Self::forgets_alone).
+    #[must_use]
+    pub fn forgets(self, kind: Kind) -> bool {
+        match self {
+            Self::Standalone => matches!(
+                kind,
+                Kind::ServerRestartedEmpty | Kind::DataFlushed | Kind::ServerClockForward
+            ),
+            Self::Quorum => kind == Kind::ServerClockForward,
+        }
+    }
+
+    /// One such fault is enough. On a quorum it takes others at the time, because of which the holder hasn't got all masters.
+    #[must_use]
+    pub fn forgets_alone(self) -> bool {
+        self == Self::Standalone
+    }
+}
