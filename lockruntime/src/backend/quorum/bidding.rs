@@ -11,20 +11,23 @@ use super::node::{Bid, Committed, Granting, Keep, Lined, Place};
 use super::round::Round;
 use super::tally::{Tally, Verdict};
 use super::tickets::Hold;
+use super::votes::Votes;
 use crate::backend::{Answer, Ask, BackendError, Renewed};
 use crate::clock::{self, Moment};
 use crate::options::Mode;
 use crate::token::{FencingToken, OwnerToken};
 
-/// After two contenders split the votes each waits a random part of this, so that one of them comes first.
+/// After two contenders split the votes each waits a random part of this, so that one of them comes first; a part of less after
+/// the first splits, since most come of a lock that is just being freed node by node.
 const SPLIT_PAUSE: Duration = Duration::from_millis(25);
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// A node that has been without data for less than this may be one of a new quorum.
 const JUST_BORN: Duration = Duration::from_secs(1);
 /// How long a majority waits for the answer of the node with the queue.
 const FRONT_PATIENCE: Duration = Duration::from_millis(20);
-/// A node whose queue was out of reach so often in a row is passed over for a while.
+/// A node whose queue was out of reach so often in a row is passed over, until it answers a bid or so much time has passed.
 const QUEUE_FAILURES: u32 = 2;
-const QUEUE_PAUSE: Duration = Duration::from_secs(2);
+const QUEUE_PAUSE: Duration = Duration::from_secs(30);
 
 /// How a bid ended.
 enum Outcome {
@@ -85,10 +88,11 @@ impl Shared {
         ask: &Ask,
         lined: &mut Option<usize>,
     ) -> (Result<Answer, BackendError>, Option<Hold>) {
+        let until = clock::now() + ask.valid;
         // only the head of the queue bids, and whoever comes first
         let mut place = None;
         if lined.is_some() {
-            place = self.line_up(ask, lined).await;
+            place = self.line_up(ask, lined, until).await;
             if let Some(Lined::At { number, rank }) = place
                 && rank > 0
             {
@@ -96,11 +100,13 @@ impl Shared {
                 return (Ok(Answer::Waiting { number, rank, left }), None);
             }
         }
-        // the lease counts from before all this
-        let until = clock::now() + ask.valid;
+        // whoever may not wait isn't refused for a split, and nobody but the head of the queue is to come next
+        let insists = ask.mode == Mode::Reject || ask.max_waiters.is_some() || place.is_some();
+        let mut longest = FIRST_PAUSE;
         let left = loop {
             let outcome = self.bid(ask, until).await;
-            let pause = SPLIT_PAUSE.mul_f64(rand::rng().random());
+            let pause = longest.mul_f64(rand::rng().random());
+            longest = (longest * 2).min(SPLIT_PAUSE);
             // a bid that begins on the last breath is answered by nobody
             let has_time = clock::now() + pause + ask.valid / 4 < until;
             match outcome {
@@ -111,12 +117,7 @@ impl Shared {
                 Outcome::Newborn if has_time => self.establish(&ask.record, until).await,
                 Outcome::Young(_) if has_time => clock::sleep(pause).await,
                 Outcome::Young(error) => return (Err(error), None),
-                // nobody has it: a caller that may not wait isn't refused for that
-                Outcome::Split
-                    if has_time && (ask.mode == Mode::Reject || ask.max_waiters.is_some()) =>
-                {
-                    clock::sleep(pause).await;
-                }
+                Outcome::Split if has_time && insists => clock::sleep(pause).await,
                 Outcome::Newborn | Outcome::Split => break pause,
                 Outcome::Queued => break ask.beat,
                 Outcome::Held { left } => break left,
@@ -128,7 +129,7 @@ impl Shared {
             return (Ok(Answer::Busy { left, waiting }), None);
         }
         if place.is_none() {
-            place = self.line_up(ask, lined).await;
+            place = self.line_up(ask, lined, until).await;
         }
         let answer = match place {
             Some(Lined::At { number, rank }) => Answer::Waiting { number, rank, left },
@@ -148,28 +149,48 @@ impl Shared {
         (Ok(answer), None)
     }
 
-    /// Takes or keeps a place on the first node that answers.
-    async fn line_up(&self, ask: &Ask, lined: &mut Option<usize>) -> Option<Lined> {
-        let place = Place {
+    /// Takes or keeps a place on the first node that answers; each has half of the time that is left. A ticket stands in one
+    /// queue only: in another, nobody would pass it until it dies.
+    async fn line_up(
+        self: &Arc<Self>,
+        ask: &Ask,
+        lined: &mut Option<usize>,
+        until: Moment,
+    ) -> Option<Lined> {
+        let mut place = Place {
             record: Arc::clone(&ask.record),
             member: ask.member(),
             beat: ask.beat,
             channel: Arc::clone(&ask.channel),
-            valid: ask.valid / 2,
+            valid: Duration::ZERO,
             most: ask.max_waiters,
         };
         for (index, node) in self.nodes.iter().enumerate() {
             if self.is_passed_over(index) {
                 continue;
             }
-            if let Ok(found) = node.line_up(&place).await {
-                self.queue_answers(index);
-                *lined = Some(index);
-                return Some(found);
+            place.valid = until.since(clock::now()) / 2;
+            match node.line_up(&place).await {
+                Ok(found) => {
+                    self.queue_answers(index);
+                    if let Some(before) = lined.replace(index)
+                        && before != index
+                    {
+                        self.leave_queue(ask, before);
+                    }
+                    return Some(found);
+                }
+                Err(error) => {
+                    self.queue_fails(index);
+                    if error.was_sent() && *lined != Some(index) {
+                        self.leave_queue(ask, index);
+                    }
+                }
             }
-            self.queue_fails(index);
         }
-        *lined = None;
+        if let Some(before) = lined.take() {
+            self.leave_queue(ask, before);
+        }
         None
     }
 
@@ -238,20 +259,46 @@ impl Shared {
             quarantine: self.quarantine,
         });
         let mut round = self.all(|node| node.grant(&bid));
-        let mut tally = Tally::new(self.nodes.len());
-        // what needs no cleaning, and what may still change
-        let (mut clean, mut silent) = (BTreeSet::new(), self.every_node());
-        let mut queued = false;
-        let mut greatest = 0;
-        let (mut newborn, mut youngest, mut oldest) = (0, Duration::ZERO, self.quarantine);
+        let votes = self.count_votes(&mut round, until).await;
+        if votes.tally.verdict() != Verdict::Won || votes.queued {
+            let outcome = self.lost_bid(ask, &votes);
+            let token = FencingToken::new(0);
+            self.clean(&Hold { bid, token, lease }, votes.to_clean(), |node| {
+                votes.may_answer_late(node)
+            });
+            return outcome;
+        }
+        let keep = Keep {
+            token: self.next_token(votes.greatest),
+            lease: ask.lease,
+            timeout: until.since(clock::now()),
+        };
+        let readers: BTreeSet<usize> = votes.tally.ayes().iter().copied().collect();
+        if let Err(error) = self.write_back(&bid, &readers, keep, until).await {
+            let token = keep.token;
+            let hold = Hold { bid, token, lease };
+            self.clean(&hold, self.every_node(), |node| votes.may_answer_late(node));
+            return error;
+        }
+        self.take_late_grants(ask.ticket, Arc::clone(&bid), round, keep);
+        Outcome::Won(Hold {
+            bid,
+            token: keep.token,
+            lease,
+        })
+    }
+
+    /// The first round, as far as it has to be waited for.
+    async fn count_votes(&self, round: &mut Round<Granting>, until: Moment) -> Votes {
         let front = self.front();
+        let mut votes = Votes::new(self.nodes.len(), front, self.quarantine);
         let mut patience = None;
         loop {
-            let limit = match tally.verdict() {
+            let limit = match votes.tally.verdict() {
                 Verdict::Open => until,
                 Verdict::Failed => break,
                 // the queue's node has a say, if it hurries
-                Verdict::Won if front.is_some_and(|front| silent.contains(&front)) => {
+                Verdict::Won if front.is_some_and(|front| votes.may_answer_late(front)) => {
                     until.min(*patience.get_or_insert_with(|| clock::now() + FRONT_PATIENCE))
                 }
                 Verdict::Won => break,
@@ -262,88 +309,46 @@ impl Shared {
                 }
                 break;
             };
-            silent.remove(&node);
-            if !matches!(answer, Ok(Granting::Granted { .. }) | Err(_)) {
-                clean.insert(node);
+            if answer.is_ok() {
+                self.queue_answers(node);
             }
-            match answer {
-                Ok(Granting::Granted { last, micros }) => {
-                    greatest = greatest.max(last + 1).max(micros);
-                    self.wrote(node);
-                    tally.yes(node);
-                }
-                Ok(Granting::Held { left }) => tally.no(left),
-                Ok(Granting::Queued { left }) => {
-                    queued |= front == Some(node);
-                    tally.no(left);
-                }
-                Ok(Granting::Newborn { left }) => {
-                    newborn += 1;
-                    youngest = youngest.max(left);
-                    oldest = oldest.min(left);
-                    tally.failed(node, out_of_count(left));
-                }
-                Err(error) => {
-                    if error.was_sent() {
-                        silent.insert(node);
-                    } else {
-                        clean.insert(node);
-                    }
-                    tally.failed(node, error);
-                }
+            if matches!(answer, Ok(Granting::Granted { .. })) {
+                self.wrote(node);
             }
+            votes.count(node, answer);
         }
-        if tally.verdict() != Verdict::Won || queued {
-            // those that are still to answer may be newborn too
-            while newborn > 0
-                && let Some((_, Ok(Granting::Newborn { left }))) = round.next(until).await
-            {
-                newborn += 1;
-                oldest = oldest.min(left);
-            }
-            // one that has been without data for longer has forgotten them
-            let all_new = newborn == self.nodes.len() && oldest + JUST_BORN > self.quarantine;
-            let targets: Vec<_> = self.every_node().difference(&clean).copied().collect();
-            let token = FencingToken::new(0);
-            self.clean(&Hold { bid, token, lease }, targets, |node| {
-                silent.contains(&node)
-            });
-            return if queued {
-                Outcome::Queued
-            } else if all_new {
-                Outcome::Newborn
-            } else if newborn > 0 && youngest + JUST_BORN > self.quarantine && !tally.is_quorate() {
-                Outcome::Young(self.no_quorum(&tally))
-            } else if !tally.is_quorate() {
-                Outcome::NoQuorum(self.no_quorum(&tally))
+        // those that are still to answer may be newborn too
+        while votes.newborn > 0
+            && (votes.tally.verdict() != Verdict::Won || votes.queued)
+            && let Some((node, answer @ Ok(Granting::Newborn { .. }))) = round.next(until).await
+        {
+            votes.count(node, answer);
+        }
+        votes
+    }
+
+    /// What a first round amounts to that wasn't won.
+    fn lost_bid(&self, ask: &Ask, votes: &Votes) -> Outcome {
+        if votes.queued {
+            return Outcome::Queued;
+        }
+        if votes.all_new(JUST_BORN) {
+            return Outcome::Newborn;
+        }
+        if !votes.tally.is_quorate() {
+            let error = self.no_quorum(&votes.tally);
+            return if votes.some_new(JUST_BORN) {
+                Outcome::Young(error)
             } else {
-                // the node with the queue is free: the others are being freed at this moment
-                let frees = ask.mode == Mode::Queue
-                    && front.is_some_and(|front| tally.ayes().contains(&front));
-                match tally.free_in() {
-                    Some(left) if !left.is_zero() && !frees => Outcome::Held { left },
-                    _ => Outcome::Split,
-                }
+                Outcome::NoQuorum(error)
             };
         }
-        let keep = Keep {
-            token: self.next_token(greatest),
-            lease: ask.lease,
-            timeout: until.since(clock::now()),
-        };
-        let readers: BTreeSet<usize> = tally.ayes().iter().copied().collect();
-        if let Err(error) = self.write_back(&bid, &readers, keep, until).await {
-            let token = keep.token;
-            let hold = Hold { bid, token, lease };
-            self.clean(&hold, self.every_node(), |node| silent.contains(&node));
-            return error;
+        // the node with the queue is free: the others are being freed at this moment
+        let frees = ask.mode == Mode::Queue && votes.front_is_free();
+        match votes.tally.free_in() {
+            Some(left) if !left.is_zero() && !frees => Outcome::Held { left },
+            _ => Outcome::Split,
         }
-        self.take_late_grants(ask.ticket, Arc::clone(&bid), round, keep);
-        Outcome::Won(Hold {
-            bid,
-            token: keep.token,
-            lease,
-        })
     }
 
     /// The second round, to the nodes whose tokens were read: others don't count.
@@ -423,15 +428,4 @@ impl Shared {
     pub(super) fn every_node(&self) -> BTreeSet<usize> {
         (0..self.nodes.len()).collect()
     }
-}
-
-/// Why a node that lost its data doesn't count.
-fn out_of_count(left: Duration) -> BackendError {
-    BackendError::new(
-        crate::backend::BackendErrorKind::NotReady,
-        format!(
-            "it started without its data and may have forgotten a lock; it counts again in {} s",
-            left.as_secs() + 1
-        ),
-    )
 }

@@ -19,6 +19,7 @@ mod node;
 mod round;
 mod tally;
 mod tickets;
+mod votes;
 mod watch;
 
 use std::fmt;
@@ -49,6 +50,7 @@ pub(crate) const QUARANTINE: Duration = Duration::from_secs(60);
 
 /// How long a snapshot may take.
 const SNAPSHOT: Duration = Duration::from_secs(1);
+
 /// Locks on a majority of independent masters (Redlock).
 ///
 /// Exclusion holds while a minority of the masters fails, in whatever way, as long as a master that lost its data is not
