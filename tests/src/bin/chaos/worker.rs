@@ -286,7 +286,10 @@ impl Call {
         let until = now() + nanos(self.length);
         let stay = async {
             while now() < until {
-                timing::pass(Duration::from_nanos(until - now()).min(timing::tick() * 2)).await;
+                timing::pass(
+                    Duration::from_nanos(until.saturating_sub(now())).min(timing::tick() * 2),
+                )
+                .await;
             }
         };
         match self.way {
