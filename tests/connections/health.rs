@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 
 use lockruntime::{BackendErrorKind, Finding, LockError, LockManager};
+use tests::masters::Masters;
 use tests::server::{Port, Settings, lock_url, manager_builder};
 use tests::{RedisServer, logs, timing};
 
@@ -100,4 +101,32 @@ async fn what_cannot_be_looked_at_is_an_error() {
         .unwrap_err();
     assert_eq!(error.kind(), BackendErrorKind::Unreachable, "{error}");
     drop(silent);
+}
+
+/// What several masters have in common is found once; too few of them can't be looked at.
+#[tokio::test]
+async fn a_quorum_is_looked_at_master_by_master() {
+    let evicting = "maxmemory 64mb\nmaxmemory-policy allkeys-lru";
+    let settings = [evicting, evicting, ""].map(|line| Settings::default().line(line));
+    let mut masters = Masters::with(settings);
+    let locks = masters.manager();
+    let health = timing::soon("an answer", locks.health()).await.unwrap();
+    let evicts = |finding: &&Finding| matches!(finding, Finding::Evicts { .. });
+    let found = health.findings.iter().filter(evicts).count();
+    assert_eq!(found, 1, "{health:?}");
+    masters.servers[0].kill();
+    assert!(locks.health().await.is_ok());
+    masters.servers[1].kill();
+    let error = locks.health().await.unwrap_err();
+    assert_eq!(error.kind(), BackendErrorKind::NoQuorum, "{error}");
+}
+
+/// What all masters say alike is the reason, not that there is no quorum.
+#[tokio::test]
+async fn a_wrong_password_on_a_quorum_is_named() {
+    let settings = (0..3).map(|_| Settings::default().password("right"));
+    let masters = Masters::with(settings).as_user(":wrong@");
+    let refused = masters.manager().lock("boleto:1").try_acquire().await;
+    let error = refused.unwrap_err();
+    assert!(matches!(error, LockError::Permission { .. }), "{error:?}");
 }

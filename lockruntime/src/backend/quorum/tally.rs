@@ -114,14 +114,16 @@ impl Tally {
             .map(|(node, error)| format!("{}: {error}", name(*node)))
             .collect();
         if self.outstanding() > 0 {
-            why.push(format!("{} gave no answer in time", self.outstanding()));
+            why.push(format!("{} had not answered by then", self.outstanding()));
         }
-        // one reason for all, that doesn't pass by itself, is the reason; and so is a wrong address
+        // one reason for all that answered, that doesn't pass by itself, is the reason; and so is a wrong address
         let lasts =
             |kind: BackendErrorKind| !kind.is_transient() || kind == BackendErrorKind::Unreachable;
         let kind = match &self.failed[..] {
             [(_, first), rest @ ..]
-                if self.failed.len() == self.voters
+                if self.yes.is_empty()
+                    && self.no.is_empty()
+                    && self.failed.len() >= majority(self.nodes)
                     && lasts(first.kind())
                     && rest.iter().all(|(_, error)| error.kind() == first.kind()) =>
             {
@@ -226,7 +228,7 @@ mod tests {
         assert!(!tally.is_quorate());
         assert_eq!(
             error.to_string(),
-            "1 of 3 nodes answered, 2 are needed (b:2: no answer; 1 gave no answer in time)"
+            "1 of 3 nodes answered, 2 are needed (b:2: no answer; 1 had not answered by then)"
         );
     }
 }
