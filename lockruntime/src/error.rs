@@ -185,6 +185,14 @@ impl LockError {
     /// The key of the call; the template where it could not be filled.
     #[must_use]
     pub fn key(&self) -> &str {
+        if let Self::InvalidKey { template, .. } | Self::NotConfigured { template, .. } = self {
+            return template;
+        }
+        self.filled_key().map_or("", LockKey::as_str)
+    }
+
+    /// The filled key, where there is one.
+    pub(crate) fn filled_key(&self) -> Option<&LockKey> {
         match self {
             Self::Busy { key, .. }
             | Self::WaitTimedOut { key, .. }
@@ -196,8 +204,8 @@ impl LockError {
             | Self::Backend { key, .. }
             | Self::Permission { key, .. }
             | Self::NoQuorum { key, .. }
-            | Self::Unsupported { key, .. } => key.as_str(),
-            Self::InvalidKey { template, .. } | Self::NotConfigured { template, .. } => template,
+            | Self::Unsupported { key, .. } => Some(key),
+            Self::InvalidKey { .. } | Self::NotConfigured { .. } => None,
         }
     }
 
@@ -258,6 +266,7 @@ impl LockError {
     }
 
     pub(crate) fn from_backend(key: LockKey, mode: Mode, source: BackendError) -> Self {
+        let source = source.about(&key);
         if source.kind() == BackendErrorKind::Permission {
             Self::Permission { key, mode, source }
         } else if source.kind() == BackendErrorKind::NoQuorum {
@@ -399,6 +408,8 @@ pub enum BackendErrorKind {
     Foreign,
     /// The server gave an answer that this version doesn't know.
     Protocol,
+    /// The storage can't do what was asked for.
+    Unsupported,
 }
 
 impl BackendErrorKind {
@@ -412,7 +423,9 @@ impl BackendErrorKind {
             | Self::NotReady
             | Self::ReadOnly
             | Self::OutOfMemory => true,
-            Self::Permission | Self::Tls | Self::Foreign | Self::Protocol => false,
+            Self::Permission | Self::Tls | Self::Foreign | Self::Protocol | Self::Unsupported => {
+                false
+            }
         }
     }
 
@@ -476,6 +489,15 @@ impl BackendError {
     #[must_use]
     pub fn kind(&self) -> BackendErrorKind {
         self.0.kind
+    }
+
+    /// The same without what must not be shown of the key: the server's own words may repeat it.
+    fn about(mut self, key: &LockKey) -> Self {
+        if let Some(message) = key.redacted(&self.0.message) {
+            self.0.message = message;
+            self.0.source = None;
+        }
+        self
     }
 }
 

@@ -2,10 +2,14 @@
 //!
 //! This is wire format: two services that disagree here would not exclude each other.
 
+use std::cmp::Ordering;
 use std::fmt::{self, Display, Write};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+
+use crate::telemetry::{Redact, Shown};
 
 /// Keys longer than this many bytes, after escaping, keep a readable prefix and a hash.
 pub(crate) const DEFAULT_LIMIT: usize = 512;
@@ -19,8 +23,14 @@ const HASH_DIGITS: usize = 64;
 /// Text is escaped as in a URL: braces, `%` and control characters become `%7B` and so on, and inside a value that fills a
 /// placeholder the separator `:` as well, so that (`"a:b"`, `"c"`) and (`"a"`, `"b:c"`) are two keys. A key of more than 512
 /// bytes keeps a prefix and the SHA-256 of the whole.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LockKey(Arc<str>);
+///
+/// Its `Display` is the key; its `Debug`, and with it the text of errors, is what [`Redact`](crate::Redact) allows.
+#[derive(Clone)]
+pub struct LockKey {
+    key: Arc<str>,
+    /// What it shows of itself, where that isn't simply the key.
+    shown: Option<Arc<Shown>>,
+}
 
 impl LockKey {
     /// A key from plain text, as given to [`LockManager::lock`](crate::LockManager::lock): separators stay.
@@ -33,19 +43,70 @@ impl LockKey {
     /// The key as it stands in the server's key, after `lib_lock:app:env:`.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.key
+    }
+
+    /// What logs, spans and errors may show of it.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.shown.as_ref().map_or(&self.key, |shown| &shown.text)
+    }
+
+    /// What the body of an HTTP answer may show of it.
+    #[cfg(any(feature = "actix", feature = "axum"))]
+    pub(crate) fn in_problems(&self) -> Option<&str> {
+        let shown = self.shown.as_ref().filter(|shown| shown.in_problems)?;
+        Some(&shown.text)
+    }
+
+    /// Text about this key, which may contain it, with what may be shown in its place; `None` when it may be shown.
+    pub(crate) fn redacted(&self, text: &str) -> Option<String> {
+        let shown = self.shown.as_ref().filter(|shown| shown.hides)?;
+        Some(text.replace(&*self.key, &shown.text))
+    }
+
+    pub(crate) fn redact(mut self, redact: Redact, template: &str) -> Self {
+        self.shown = redact.shown(&self.key, template);
+        self
+    }
+}
+
+// what is shown of it makes no other key
+impl PartialEq for LockKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for LockKey {}
+
+impl PartialOrd for LockKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for LockKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
+impl Hash for LockKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.key.hash(state);
     }
 }
 
 impl Display for LockKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.key.fmt(f)
     }
 }
 
 impl fmt::Debug for LockKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(self.shown(), f)
     }
 }
 
@@ -102,7 +163,10 @@ impl Filling {
         match self.wrong {
             Some(wrong) => Err(wrong),
             None if self.key.is_empty() => Err(InvalidKey::Empty),
-            None => Ok(LockKey(bounded(self.key, limit).into())),
+            None => Ok(LockKey {
+                key: bounded(self.key, limit).into(),
+                shown: None,
+            }),
         }
     }
 }

@@ -52,7 +52,8 @@
 //! | `axum` | | refusals as axum responses, and a layer that gives handlers their manager |
 //! | `actix` | | refusals as actix-web responses, and a middleware that gives handlers their manager |
 //! | `serde` | | a [`FencingToken`] in JSON and other formats |
-//! | `tracing` | | a lost lock as a warning, outages at debug |
+//! | `tracing` | | a span for each locked call; a lost lock as a warning, outages at debug |
+//! | `metrics` | | counters, histograms and a gauge, by the `metrics` crate |
 //!
 #![doc = include_str!("docs/guarantees.md")]
 //!
@@ -105,6 +106,7 @@ pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
 pub use options::{Mode, OnLost};
 pub use refusal::{FromLockError, FromRefusal};
+pub use telemetry::{Event, Redact, Subject};
 #[cfg(feature = "tls")]
 pub use tls::TlsSettings;
 pub use token::{FencingToken, OwnerToken};

@@ -86,6 +86,8 @@ pub(crate) struct Defaults {
     pub(crate) grace: Duration,
     pub(crate) release_timeout: Duration,
     pub(crate) key_limit: usize,
+    pub(crate) warn_after: Duration,
+    pub(crate) warn_queue: Option<u32>,
 }
 
 impl Default for Defaults {
@@ -98,6 +100,8 @@ impl Default for Defaults {
             grace: Duration::from_millis(2_500),
             release_timeout: Duration::from_secs(1),
             key_limit: crate::key::DEFAULT_LIMIT,
+            warn_after: Duration::from_secs(5 * 60),
+            warn_queue: None,
         }
     }
 }

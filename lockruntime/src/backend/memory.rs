@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use super::{
-    Answer, Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, HandOver, Held, Holder,
-    RECORD_VERSION, Release, Released, Renew, Renewals, Renewed, Snapshot, WaitingTicket, Wakeups,
-    Withdraw, Withdrawn,
+    Answer, Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Eviction, HandOver, Held,
+    Holder, Listed, Listing, RECORD_VERSION, Release, Released, Renew, Renewals, Renewed, Snapshot,
+    Standing, WaitingTicket, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
 use crate::options::Mode;
@@ -45,7 +45,27 @@ struct Owner {
     ticket: OwnerToken,
     token: FencingToken,
     until: Moment,
+    lease: Duration,
     holder: Arc<Holder>,
+}
+
+impl Owner {
+    fn held(&self, now: Moment) -> Held {
+        Held {
+            owner: self.ticket,
+            token: self.token,
+            left: self.until.since(now),
+            holder: Some((*self.holder).clone()),
+            lease: Some(self.lease),
+            age: since(self.token.get()),
+            version: RECORD_VERSION,
+        }
+    }
+}
+
+/// How long ago a number was given: they are moments of the wall clock.
+fn since(number: u64) -> Duration {
+    Duration::from_micros(clock::wall_micros().saturating_sub(number))
 }
 
 #[derive(Debug)]
@@ -126,6 +146,7 @@ impl Store {
                         ticket,
                         token,
                         until,
+                        lease: ask.lease,
                         holder,
                     });
                     return Answer::Held { token };
@@ -174,6 +195,7 @@ impl Store {
             ticket: head.ticket,
             token,
             until,
+            lease: head.lease,
             holder: head.holder,
         });
         let hand_over = HandOver::new(head.ticket, number, token);
@@ -352,6 +374,46 @@ impl Backend for MemoryBackend {
         Box::pin(ready(Ok(Withdrawn::new(released, u64::MAX))))
     }
 
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+        let now = clock::now();
+        let store = self.store();
+        let mut listed: Vec<_> = store
+            .locks
+            .iter()
+            .filter_map(|(record, lock)| {
+                let key = listing.key_of(record)?.to_owned();
+                let owner = lock.owner.as_ref().filter(|owner| owner.until > now);
+                let standing =
+                    owner.map_or(Standing::Free, |owner| Standing::Held(owner.held(now)));
+                let waiting = lock.queue.len() as u64;
+                (standing != Standing::Free || waiting > 0).then(|| Listed {
+                    key,
+                    standing,
+                    waiting,
+                    waits: lock
+                        .queue
+                        .keys()
+                        .take(50)
+                        .map(|number| since(*number))
+                        .collect(),
+                })
+            })
+            .collect();
+        drop(store);
+        listed.sort_by(|a, b| a.key.cmp(&b.key));
+        Box::pin(ready(Ok(listed)))
+    }
+
+    fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {
+        // no process releases it, so its own waiters are told like all others
+        let nowhere: Arc<str> = "".into();
+        let Eviction { record, owner, .. } = eviction;
+        let released = self
+            .store()
+            .release(&record, owner, &nowhere, false, None, clock::now());
+        Box::pin(ready(Ok(released)))
+    }
+
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {
         let now = clock::now();
         let store = self.store();
@@ -359,13 +421,7 @@ impl Backend for MemoryBackend {
         let held = lock
             .and_then(|lock| lock.owner.as_ref())
             .filter(|owner| owner.until > now)
-            .map(|owner| Held {
-                owner: owner.ticket,
-                token: owner.token,
-                left: owner.until.since(now),
-                holder: Some((*owner.holder).clone()),
-                version: RECORD_VERSION,
-            });
+            .map(|owner| owner.held(now));
         let waiting = lock
             .into_iter()
             .flat_map(|lock| lock.queue.iter())
@@ -374,6 +430,8 @@ impl Backend for MemoryBackend {
                 member: ticket.holder.member(ticket.ticket),
                 number: *number,
                 alive_for: (ticket.alive_until > now).then(|| ticket.alive_until.since(now)),
+                waited: since(*number),
+                holder: Some((*ticket.holder).clone()),
             });
         let snapshot = Snapshot {
             held,

@@ -28,6 +28,7 @@
 //! The conformance suite in `tests/conformance` runs over every backend.
 
 mod capability;
+mod listing;
 pub mod memory;
 mod outcome;
 #[cfg(feature = "quorum")]
@@ -43,10 +44,11 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use capability::Capabilities;
+pub use listing::{Eviction, Listed, Listing, Point, Standing, State, Survey};
 pub use outcome::{Answer, Asked, Released, Renewed, Withdrawn};
 pub use request::{Ask, Release, Renew, Renewals, Withdraw};
 pub(crate) use snapshot::RECORD_VERSION;
-pub use snapshot::{Held, Holder, Snapshot, WaitingTicket};
+pub use snapshot::{Held, Holder, Pulse, Snapshot, WaitingTicket};
 pub(crate) use wakeup::Notice;
 pub use wakeup::{HandOver, Wakeups};
 
@@ -93,6 +95,32 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
+    /// The locks that somebody holds or waits for, in the order of their keys. Reads only, in small steps: nobody waits for it.
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+        drop(listing);
+        Box::pin(std::future::ready(Err(unsupported("list of its locks"))))
+    }
+
+    /// What there is to know of each server, for its operator. `listing`: whose keys are looked at. By default nothing.
+    fn survey(&self, listing: Listing) -> BoxFuture<Result<Vec<Survey>, BackendError>> {
+        drop(listing);
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Takes a lock from the owner that is named, as a release by that owner: atomic, handed to the next in line. Anybody else's is
+    /// untouched.
+    fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {
+        drop(eviction);
+        Box::pin(std::future::ready(Err(unsupported(
+            "release by an operator",
+        ))))
+    }
+
     /// A read-only picture of one key.
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>>;
+}
+
+fn unsupported(what: &str) -> BackendError {
+    let message = format!("this storage has no {what}");
+    BackendError::new(BackendErrorKind::Unsupported, message)
 }

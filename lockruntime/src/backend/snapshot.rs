@@ -25,6 +25,19 @@ pub struct Holder {
     pub created: String,
 }
 
+/// The holder of what nobody holds.
+#[cfg(feature = "quorum")]
+pub(crate) fn nobody() -> Holder {
+    Holder {
+        thread_id: 0,
+        host_name: String::new(),
+        process_name: String::new(),
+        process_id: 0,
+        name_of: String::new(),
+        created: String::new(),
+    }
+}
+
 impl Holder {
     pub(crate) fn member(&self, ticket: OwnerToken) -> String {
         format!(
@@ -56,8 +69,54 @@ pub struct Held {
     pub left: Duration,
     /// Who it is, where the record could be read.
     pub holder: Option<Holder>,
+    /// The length of the lease that was asked for, where the record says it.
+    pub lease: Option<Duration>,
+    /// How long ago the lock was granted, by the storage's clock.
+    pub age: Duration,
     /// The version of the record: greater than this library's while a newer one is being rolled out.
     pub version: u32,
+}
+
+impl Held {
+    /// When the lock was granted, by the storage's clock: RFC 3339 in UTC. Tokens are moments of that clock, in microseconds.
+    #[must_use]
+    pub fn since(&self) -> String {
+        let since = std::time::UNIX_EPOCH + Duration::from_micros(self.token.get());
+        humantime::format_rfc3339_millis(since).to_string()
+    }
+
+    /// How the holder's process is doing, as far as its renewals tell.
+    #[must_use]
+    pub fn pulse(&self) -> Pulse {
+        let Some(lease) = self.lease else {
+            return Pulse::Unknown;
+        };
+        // one that was handed over has a short lease until its first renewal
+        if self.age >= lease / 2 && self.left < lease / 2 {
+            Pulse::Overdue {
+                unrenewed: lease - self.left,
+            }
+        } else {
+            Pulse::Renewed
+        }
+    }
+}
+
+/// How a holder's process is doing, as far as its renewals tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pulse {
+    /// It was granted or renewed when it should have been: the process is alive.
+    Renewed,
+    /// No renewal for more than half of the lease, where every third brings one: the process is dead, stopped or cut off, or its
+    /// lease isn't renewed by choice (`watchdog = false`).
+    #[non_exhaustive]
+    Overdue {
+        /// How long ago the last one was.
+        unrenewed: Duration,
+    },
+    /// Its record doesn't say how long its lease is.
+    Unknown,
 }
 
 /// One waiting ticket of a [`Snapshot`].
@@ -70,4 +129,8 @@ pub struct WaitingTicket {
     pub number: u64,
     /// How long it lives without another ask; `None` when it is dead.
     pub alive_for: Option<Duration>,
+    /// How long ago it came, by the storage's clock.
+    pub waited: Duration,
+    /// Who waits, where the storage knows more than the name.
+    pub holder: Option<Holder>,
 }

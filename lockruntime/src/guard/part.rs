@@ -6,7 +6,6 @@ use std::task::{Poll, Waker};
 use crate::clock::{self, Moment};
 use crate::error::{LockError, LossReason};
 use crate::hold::Life;
-use crate::telemetry::{self, Event};
 use crate::token::FencingToken;
 
 /// One key of a hold, and its grant.
@@ -64,13 +63,12 @@ impl Part {
     /// The loss of the lock, if there was one by now; tells it, unless somebody has.
     pub(crate) fn noticed_loss(&self) -> Option<LossReason> {
         let life = &self.life;
-        if life.is_live(clock::now()) {
+        let now = clock::now();
+        if life.is_live(now) {
             return None;
         }
         let reason = life.run_out();
-        if life.report_loss() {
-            telemetry::emit(&Event::ended(life));
-        }
+        life.tell_loss(now);
         reason
     }
 }

@@ -14,7 +14,7 @@
 mod tests;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker, ready};
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use crate::error::{LockError, LossReason};
 use crate::key::LockKey;
 use crate::lease::Lease;
 use crate::options::{Mode, OnLost};
+use crate::telemetry::{Event, NO_TEMPLATE, Observer, Subject};
 use crate::token::{FencingToken, OwnerToken};
 
 const MOST_WAKERS: usize = 32;
@@ -67,6 +68,10 @@ pub(crate) struct Life {
     state: Mutex<State>,
     /// The loss was told to whoever observes this process.
     reported: AtomicBool,
+    /// When the turn came, likewise.
+    begun: AtomicU64,
+    template: &'static str,
+    observer: Arc<Observer>,
 }
 
 #[derive(Debug)]
@@ -142,12 +147,66 @@ impl Life {
             deadline: AtomicU64::new(0),
             started: AtomicU64::new(0),
             reported: AtomicBool::new(false),
+            begun: AtomicU64::new(0),
+            template: NO_TEMPLATE,
+            observer: Arc::default(),
             state: Mutex::new(State {
                 stage: Stage::Asking,
                 wakers: Vec::new(),
                 extending: Vec::new(),
             }),
         }
+    }
+
+    /// The same, of a manager that is observed.
+    pub(crate) fn observed(self, template: &'static str, observer: Arc<Observer>) -> Self {
+        Self {
+            template,
+            observer,
+            ..self
+        }
+    }
+
+    pub(crate) fn template(&self) -> &'static str {
+        self.template
+    }
+
+    /// What its events are about.
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        Subject {
+            key: &self.key,
+            template: self.template,
+            mode: self.mode,
+            owner: self.ticket,
+        }
+    }
+
+    /// Tells what happened to it. Never under its own lock: whoever is told may look at the hold.
+    pub(crate) fn tell(&self, event: &Event<'_>) {
+        self.observer.emit(event);
+    }
+
+    pub(crate) fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
+    /// Tells a loss, or the end by the cap, once.
+    pub(crate) fn tell_loss(&self, now: Moment) {
+        if self.lost().is_some() && !self.reported.swap(true, Ordering::Relaxed) {
+            self.tell(&Event::ended(self, self.held_for(now)));
+        }
+    }
+
+    /// How long it has been held.
+    pub(crate) fn held_for(&self, now: Moment) -> Duration {
+        self.begun()
+            .map_or(Duration::ZERO, |begun| now.since(begun))
+    }
+
+    /// When the turn came, if it has.
+    pub(crate) fn begun(&self) -> Option<Moment> {
+        let nanos = self.begun.load(Ordering::Acquire);
+        (nanos > 0).then(|| Moment::from_nanos(nanos))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -182,6 +241,7 @@ impl Life {
             if now < lease.start_by() {
                 self.deadline
                     .store(lease.deadline().as_nanos(), Ordering::Release);
+                self.begun.store(now.as_nanos(), Ordering::Release);
                 let confirmed = lease.from;
                 state.stage = Stage::Held {
                     lease,
@@ -259,11 +319,6 @@ impl Life {
             Stage::Lost { reason, .. } => Some(reason),
             _ => None,
         }
-    }
-
-    /// Whether a loss is to be told, once: by whoever notices it first.
-    pub(crate) fn report_loss(&self) -> bool {
-        self.lost().is_some() && !self.reported.swap(true, Ordering::Relaxed)
     }
 
     /// Ready once the lock is lost. Looks at the clock too: after a pause it may know before the keeper does.

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::error::LockError;
 use crate::guard::LockGuard;
 use crate::key::LockKey;
-use crate::manager::{LockManager, Wanted, run, several};
+use crate::manager::{LockManager, Named, Wanted, run, several};
 use crate::options::{Mode, OnLost, Terms};
+use crate::telemetry::NO_TEMPLATE;
 
 /// A lock that is about to be asked for, or several; see [`LockManager::lock`] and [`LockManager::lock_all`].
 ///
@@ -20,6 +21,7 @@ pub struct LockRequest<'a> {
     keys: Keys<'a>,
     terms: Terms,
     name_of: &'a str,
+    template: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -43,6 +45,7 @@ impl<'a> LockRequest<'a> {
             keys,
             terms: Terms::default(),
             name_of: "",
+            template: NO_TEMPLATE,
         }
     }
 
@@ -111,6 +114,12 @@ impl<'a> LockRequest<'a> {
         self
     }
 
+    /// What events, spans and metrics count this lock under: the key without its values, such as `"boleto:<id>"`.
+    pub fn template(mut self, template: &'static str) -> Self {
+        self.template = template;
+        self
+    }
+
     /// Waits for the turn and takes the lock.
     ///
     /// # Errors
@@ -160,14 +169,19 @@ impl<'a> LockRequest<'a> {
 
     fn want(&self, mode: Mode) -> Result<Wanted, LockError> {
         let terms = Terms { mode, ..self.terms };
-        let invalid = |template: &str, reason: String| LockError::InvalidKey {
-            template: template.to_owned(),
-            mode,
-            reason,
+        let invalid = |text: &str, reason: String| {
+            let shown = self.manager.redaction().shown(text, self.template);
+            LockError::InvalidKey {
+                template: shown.map_or_else(|| text.to_owned(), |shown| shown.text.clone()),
+                mode,
+                reason,
+            }
         };
         let key = |text: &&str| {
-            LockKey::from_text(text, self.manager.key_limit())
-                .map_err(|reason| invalid(text, reason.to_string()))
+            let key = LockKey::from_text(text, self.manager.key_limit())
+                .map_err(|reason| invalid(text, reason.to_string()))?;
+            let template = self.template;
+            Ok(Named { key, template })
         };
         match &self.keys {
             Keys::One(text) => self.manager.want(key(text)?, terms, self.name_of),

@@ -10,6 +10,7 @@ use crate::manager::naming::Naming;
 use crate::manager::url::Location;
 use crate::manager::{Inner, LockManager};
 use crate::options::{Defaults, LONGEST_LEASE, SHORTEST_LEASE};
+use crate::telemetry::{Event, Hook, Observer, Redact};
 #[cfg(feature = "tls")]
 use crate::tls::TlsSettings;
 use crate::watchdog::Watchdog;
@@ -37,6 +38,8 @@ pub struct LockManagerBuilder {
     app: Option<String>,
     environment: Option<String>,
     defaults: Defaults,
+    hook: Option<Hook>,
+    redact: Redact,
 }
 
 impl fmt::Debug for LockManagerBuilder {
@@ -142,6 +145,54 @@ impl LockManagerBuilder {
         self
     }
 
+    /// Told of everything that happens to this manager's locks, for applications that use neither `tracing` nor `metrics`.
+    ///
+    /// It runs where the event happens: in the caller's task, or on the thread that renews all locks of this manager. So it must
+    /// be quick and must not block; send what takes longer elsewhere. A panic in it harms no lock.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU64, Ordering};
+    ///
+    /// use lockruntime::{Event, LockManager};
+    ///
+    /// let lost = Arc::new(AtomicU64::new(0));
+    /// let counted = Arc::clone(&lost);
+    /// let locks = LockManager::builder()
+    ///     .url("memory://")
+    ///     .on_event(move |event| {
+    ///         if let Event::Lost { lock, .. } = event {
+    ///             eprintln!("lost {:?} of {}", lock.key, lock.template);
+    ///             counted.fetch_add(1, Ordering::Relaxed);
+    ///         }
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), lockruntime::ConfigError>(())
+    /// ```
+    pub fn on_event(mut self, hook: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
+        self.hook = Some(Arc::new(hook));
+        self
+    }
+
+    /// What of a key shows in logs, spans, the text of errors, and the bodies of HTTP answers; all of it by default, but for
+    /// HTTP answers.
+    pub fn redact(mut self, redact: Redact) -> Self {
+        self.redact = redact;
+        self
+    }
+
+    /// Holds and waits longer than this are told as stuck, each once; 5 minutes by default.
+    pub fn warn_after(mut self, after: Duration) -> Self {
+        self.defaults.warn_after = after;
+        self
+    }
+
+    /// A queue with more callers than this is told as too long, at most once a minute; never by default.
+    pub fn warn_queue(mut self, most: u32) -> Self {
+        self.defaults.warn_queue = Some(most);
+        self
+    }
+
     /// Builds the manager and starts its thread.
     ///
     /// # Errors
@@ -157,6 +208,8 @@ impl LockManagerBuilder {
             app,
             environment,
             defaults,
+            hook,
+            redact,
         } = self;
         let backend = backend.transpose()?;
         let location = match (&backend, url) {
@@ -202,17 +255,22 @@ impl LockManagerBuilder {
                 defaults.lease
             )));
         }
-        let watchdog = Watchdog::start(backend, Arc::clone(&naming.channel)).map_err(|error| {
-            ConfigError::new(format!(
-                "the lock manager's thread can't be started: {error}"
-            ))
-        })?;
+        let warn_queue = defaults.warn_queue.map(u64::from);
+        let observer = Arc::new(Observer::new(hook, defaults.warn_after, warn_queue));
+        let watchdog = Watchdog::start(backend, Arc::clone(&naming.channel), Arc::clone(&observer))
+            .map_err(|error| {
+                ConfigError::new(format!(
+                    "the lock manager's thread can't be started: {error}"
+                ))
+            })?;
         Ok(LockManager {
             inner: Arc::new(Inner {
                 watchdog,
                 defaults,
                 naming,
                 capabilities,
+                observer,
+                redact,
             }),
         })
     }

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod builder;
+mod inspect;
 mod naming;
 pub(crate) mod run;
 mod several;
@@ -20,8 +21,8 @@ use naming::Naming;
 use several::Several;
 
 use crate::__private::{Call, CallKey, Said};
+use crate::backend::Capabilities;
 use crate::backend::memory::MemoryBackend;
-use crate::backend::{Capabilities, Snapshot};
 use crate::current::{self, InstallError};
 use crate::error::{BackendError, ConfigError, LockError};
 use crate::guard::LockGuard;
@@ -30,6 +31,7 @@ use crate::hold::{Bounds, Life};
 use crate::key::LockKey;
 use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Terms, Timing};
 use crate::reentry::{self, Link};
+use crate::telemetry::{CallSpan, Observer, Redact};
 use crate::watchdog::{Order, Watchdog};
 
 /// Where calls get their locks: a backend, its defaults, and the keeper that renews and gives back.
@@ -50,6 +52,8 @@ struct Inner {
     defaults: Defaults,
     naming: Naming,
     capabilities: Capabilities,
+    observer: Arc<Observer>,
+    redact: Redact,
 }
 
 impl LockManager {
@@ -151,28 +155,6 @@ impl LockManager {
         LockRequest::several(self, keys.into_iter().collect())
     }
 
-    /// Who holds a key and who waits for it, at this moment. Reads only. Dropping the future drops the answer.
-    ///
-    /// # Errors
-    ///
-    /// [`LockError::InvalidKey`], [`LockError::Backend`] or [`LockError::Permission`].
-    pub async fn snapshot(&self, key: &str) -> Result<Snapshot, LockError> {
-        let mode = Mode::Queue;
-        let key = LockKey::from_text(key, self.inner.defaults.key_limit).map_err(|reason| {
-            LockError::InvalidKey {
-                template: key.to_owned(),
-                mode,
-                reason: reason.to_string(),
-            }
-        })?;
-        let record = self.inner.naming.record(&key);
-        self.inner
-            .watchdog
-            .snapshot(record)
-            .await
-            .map_err(|source| LockError::from_backend(key, mode, source))
-    }
-
     /// A look at the storage: whether it can hold locks, and whether it will keep them. What is found when the manager first
     /// connects is also logged, each finding once. Reads only. Dropping the future drops the answer.
     ///
@@ -192,7 +174,7 @@ impl LockManager {
     ///
     /// [`BackendError`] when the storage could not be looked at: it can't be reached, or refuses user or password.
     pub async fn health(&self) -> Result<Health, BackendError> {
-        self.inner.watchdog.health().await
+        self.inner.watchdog.call(|backend| backend.health()).await
     }
 
     /// What this manager's backend can do.
@@ -215,6 +197,10 @@ impl LockManager {
         self.inner.defaults.key_limit
     }
 
+    pub(crate) fn redaction(&self) -> Redact {
+        self.inner.redact
+    }
+
     pub(crate) fn watchdog(&self) -> &Watchdog {
         &self.inner.watchdog
     }
@@ -231,11 +217,12 @@ impl LockManager {
         let finish = |key: CallKey| {
             let template = key.template;
             let key = key.filling.finish(self.key_limit());
-            key.map_err(|reason| LockError::InvalidKey {
+            let key = key.map_err(|reason| LockError::InvalidKey {
                 template: template.to_owned(),
                 mode: terms.mode,
                 reason: reason.to_string(),
-            })
+            })?;
+            Ok(Named { key, template })
         };
         if before.is_empty() {
             return self.want(finish(key)?, terms, name_of);
@@ -247,7 +234,7 @@ impl LockManager {
     /// One key.
     pub(crate) fn want(
         &self,
-        key: LockKey,
+        key: Named,
         terms: Terms,
         name_of: &str,
     ) -> Result<Wanted, LockError> {
@@ -258,7 +245,7 @@ impl LockManager {
     /// Several keys, one at least.
     pub(crate) fn want_all(
         &self,
-        keys: Vec<LockKey>,
+        keys: Vec<Named>,
         terms: Terms,
         name_of: &str,
     ) -> Result<Wanted, LockError> {
@@ -269,10 +256,12 @@ impl LockManager {
         Ok(Wanted::Several(Several::new(orders)))
     }
 
-    fn order(&self, key: LockKey, terms: Terms, name_of: &str) -> Result<Order, LockError> {
+    fn order(&self, named: Named, terms: Terms, name_of: &str) -> Result<Order, LockError> {
         let Inner {
             defaults, naming, ..
         } = &*self.inner;
+        let Named { key, template } = named;
+        let key = key.redact(self.inner.redact, template);
         let mode = terms.mode;
         let lease = terms.lease.unwrap_or(defaults.lease);
         let min_hold = terms.min_hold.unwrap_or_default();
@@ -308,7 +297,9 @@ impl LockManager {
             min_hold,
             release_timeout: defaults.release_timeout,
             reentrant: terms.reentrant,
-            life: Arc::new(Life::new(key, mode, bounds)),
+            life: Arc::new(
+                Life::new(key, mode, bounds).observed(template, Arc::clone(&self.inner.observer)),
+            ),
         })
     }
 
@@ -325,9 +316,36 @@ impl LockManager {
     }
 }
 
+/// A key with the template that it was filled from.
+pub(crate) struct Named {
+    pub(crate) key: LockKey,
+    pub(crate) template: &'static str,
+}
+
 /// What a call wants. Boxed, as the keeper takes it: the caller's future stays small.
 #[derive(Debug)]
 pub(crate) enum Wanted {
     One(Box<Order>),
     Several(Several),
+}
+
+impl Wanted {
+    /// Tells the call's span what is wanted.
+    fn describe(&self) {
+        let (first, more) = match self {
+            Self::One(order) => (Some(&**order), 0),
+            Self::Several(several) => several.first(),
+        };
+        if let Some(Order { life, .. }) = first {
+            let key = life.key.shown();
+            match more {
+                0 => CallSpan::wants(&key, life.template(), life.mode),
+                _ => CallSpan::wants(
+                    &format_args!("{key} and {more} more"),
+                    life.template(),
+                    life.mode,
+                ),
+            }
+        }
+    }
 }

@@ -43,6 +43,11 @@ impl Naming {
         })
     }
 
+    /// What all records' keys begin with.
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// The record's whole key.
     pub(crate) fn record(&self, key: &LockKey) -> Arc<str> {
         format!("{}{key}", self.prefix).into()

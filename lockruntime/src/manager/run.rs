@@ -13,6 +13,7 @@ use crate::error::{LockError, LossReason};
 use crate::guard::{LockGuard, Part};
 use crate::manager::{LockManager, Wanted, several};
 use crate::reentry::{self, Link, Turn};
+use crate::telemetry::CallSpan;
 use crate::{clock, current};
 
 /// What a body runs under.
@@ -27,8 +28,13 @@ pub(crate) struct Entered {
 
 type Entering = Pin<Box<dyn Future<Output = Result<Entered, LockError>> + Send>>;
 
-/// Whatever a call does but for its body.
-enum Locked {
+/// Whatever a call does but for its body, inside of its span.
+struct Locked {
+    stage: Stage,
+    span: CallSpan,
+}
+
+enum Stage {
     Entering(Entering),
     Under(Entered),
     Releasing(Pin<Box<dyn Future<Output = ()> + Send>>),
@@ -47,20 +53,34 @@ enum Step {
 }
 
 impl Locked {
+    fn new(entering: Entering) -> Self {
+        Self {
+            stage: Stage::Entering(entering),
+            span: CallSpan::new(),
+        }
+    }
+
     /// Polls `body` as soon as the lock is held, and as long as it is.
     fn poll_body(
         &mut self,
         context: &mut Context<'_>,
         body: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
     ) -> Step {
-        if let Self::Entering(entering) = self {
-            match entering.as_mut().poll(context) {
-                Poll::Ready(Ok(entered)) => *self = Self::Under(entered),
-                Poll::Ready(Err(error)) => return Step::Refused(error),
+        let Self { stage, span } = self;
+        if let Stage::Entering(entering) = stage {
+            match span.run(|| entering.as_mut().poll(context)) {
+                Poll::Ready(Ok(entered)) => {
+                    span.entered(entered.link.iter().flat_map(|link| link.parts()));
+                    *stage = Stage::Under(entered);
+                }
+                Poll::Ready(Err(error)) => {
+                    span.refused(&error);
+                    return Step::Refused(error);
+                }
                 Poll::Pending => return Step::Pending,
             }
         }
-        let Self::Under(entered) = self else {
+        let Stage::Under(entered) = stage else {
             return Step::Pending;
         };
         if let Some(link) = &entered.link {
@@ -72,10 +92,10 @@ impl Locked {
                 }
             }
         }
-        let poll = match &entered.link {
+        let poll = span.run(|| match &entered.link {
             Some(link) => link.run(|| body(context)),
             None => body(context),
-        };
+        });
         match poll {
             Poll::Ready(()) => Step::Ended,
             Poll::Pending => Step::Pending,
@@ -84,19 +104,20 @@ impl Locked {
 
     /// Gives the lock back and waits for the answer. A release that fails never replaces the body's own value.
     fn poll_release(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Self::Under(_) = self {
+        if let Stage::Under(_) = self.stage {
             let released = self.leave().map(|guard| Box::pin(guard.finish()) as _);
-            *self = released.map_or(Self::Over, Self::Releasing);
+            self.stage = released.map_or(Stage::Over, Stage::Releasing);
         }
-        if let Self::Releasing(releasing) = self {
-            ready!(releasing.as_mut().poll(context));
+        if let Stage::Releasing(releasing) = &mut self.stage {
+            ready!(self.span.run(|| releasing.as_mut().poll(context)));
         }
         Poll::Ready(())
     }
 
     /// What is to be given back. Of a lock that is lost nothing is to be confirmed.
     fn leave(&mut self) -> Option<LockGuard> {
-        let Self::Under(Entered { link, guard, turns }) = std::mem::replace(self, Self::Over)
+        let Stage::Under(Entered { link, guard, turns }) =
+            std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return None;
         };
@@ -106,6 +127,15 @@ impl Locked {
 }
 
 impl Step {
+    /// How the body ended, for whoever observes the call.
+    fn outcome(&self) -> &'static str {
+        match self {
+            Self::Stopped(_, LossReason::CapReached) => "cap reached",
+            Self::Stopped(..) => "lost",
+            Self::Pending | Self::Ended | Self::Refused(_) => "released",
+        }
+    }
+
     /// The error of a call that ended so, once its body is dropped.
     fn error(self) -> Option<LockError> {
         match self {
@@ -184,7 +214,7 @@ impl<T, E> Rest<T, E> {
     fn new(entering: Entering, end: E) -> Box<Self> {
         Box::new(Self {
             value: None,
-            locked: Locked::Entering(entering),
+            locked: Locked::new(entering),
             end: Some(end),
         })
     }
@@ -230,7 +260,7 @@ impl<E> RestInBackground<E> {
 
     fn new(entering: Entering, end: E) -> Box<Self> {
         Box::new(Self {
-            locked: Locked::Entering(entering),
+            locked: Locked::new(entering),
             end: Some(end),
         })
     }
@@ -255,7 +285,7 @@ where
         let Self { body, rest } = self.get_mut();
         let outcome = ready!(rest.locked.poll_to_end(context, body));
         // the guard's drop hands the release over
-        rest.locked = Locked::Over;
+        rest.locked.stage = Stage::Over;
         let end = rest.end.take().expect("polled after its end");
         Poll::Ready(end(outcome))
     }
@@ -276,8 +306,9 @@ impl Locked {
             return Poll::Pending;
         }
         body.end();
+        self.span.left(step.outcome());
         if let Some(error) = step.error() {
-            *self = Self::Over;
+            self.stage = Stage::Over;
             return Poll::Ready(Err(error));
         }
         Poll::Ready(Ok(value.expect("a body that ended has a value")))
@@ -324,6 +355,7 @@ fn enter_call(mut call: Call) -> Entering {
 /// Takes what is wanted: locks that this call chain has already, else such that are acquired. Dropping the future gives back
 /// what it has.
 async fn enter(manager: &LockManager, wanted: Wanted) -> Result<Entered, LockError> {
+    wanted.describe();
     let order = match wanted {
         Wanted::One(order) => order,
         // boxed, so that calls of one key don't carry its size

@@ -44,6 +44,11 @@ impl Several {
         orders.dedup_by(|a, b| a.record == b.record);
         Self { orders, given }
     }
+
+    /// The one that is taken first, and how many follow.
+    pub(crate) fn first(&self) -> (Option<&Order>, usize) {
+        (self.orders.first(), self.orders.len().saturating_sub(1))
+    }
 }
 
 /// All keys of one call: its own, and such as its chain has already.

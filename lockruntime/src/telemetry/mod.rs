@@ -1,61 +1,57 @@
-//! What can be observed: events go out here, sinks are chosen by features.
+//! What can be observed: every event goes out here, and no call site knows which sinks there are.
 
+mod event;
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(not(feature = "metrics"))]
+mod metrics {
+    //! The twin that does nothing.
+    pub(super) fn event(_: &super::Event<'_>) {}
+}
+mod observer;
+mod redact;
+#[cfg(feature = "tracing")]
+mod span;
+#[cfg(not(feature = "tracing"))]
+#[path = "no_span.rs"]
+mod span;
 #[cfg(feature = "tracing")]
 mod trace;
-
-use crate::error::LossReason;
-use crate::health::Finding;
-use crate::hold::Life;
-
-/// Something worth telling.
-#[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "nobody listens"))]
-pub(crate) enum Event<'a> {
-    /// A held lock was lost; its body is being stopped.
-    Lost { life: &'a Life },
-    /// A body was stopped at the cap of its hold.
-    CapReached { life: &'a Life },
-    /// A lock could not be given back at the first try; the keeper goes on, and its lease ends it.
-    ReleaseFailed { life: &'a Life },
-    /// A lock was no longer ours when it was given back, and nobody had noticed.
-    NotOurs { life: &'a Life },
-    /// The storage can't be reached, or can be again.
-    #[cfg_attr(
-        all(feature = "tracing", not(feature = "redis")),
-        expect(dead_code, reason = "only a network goes down")
-    )]
-    Backend { address: &'a str, up: bool },
-    /// A look at the storage found something.
-    #[cfg_attr(
-        all(feature = "tracing", not(feature = "redis")),
-        expect(dead_code, reason = "only a server is looked at")
-    )]
-    Found {
-        address: &'a str,
-        finding: &'a Finding,
-    },
-    /// A node of a quorum fails to do its part, or does it again.
-    #[cfg(feature = "quorum")]
-    Node {
-        address: &'a str,
-        failure: Option<&'a crate::backend::BackendError>,
-    },
+#[cfg(not(feature = "tracing"))]
+mod trace {
+    //! The twin that does nothing.
+    pub(super) fn event(_: &super::Event<'_>) {}
 }
 
-impl<'a> Event<'a> {
-    /// The end of a hold that didn't end by itself.
-    pub(crate) fn ended(life: &'a Life) -> Self {
-        if life.lost() == Some(LossReason::CapReached) {
-            Self::CapReached { life }
-        } else {
-            Self::Lost { life }
-        }
-    }
+use std::cell::RefCell;
+use std::sync::Arc;
+
+pub use event::{Event, Subject};
+pub(crate) use observer::{Hook, Observer};
+pub use redact::Redact;
+pub(crate) use redact::Shown;
+pub(crate) use span::CallSpan;
+
+/// The template of a lock that was taken by hand.
+pub(crate) const NO_TEMPLATE: &str = "(none)";
+
+thread_local! {
+    /// The keeper's thread belongs to one manager: what the storage does there is that one's affair.
+    static OBSERVER: RefCell<Arc<Observer>> = RefCell::default();
 }
 
-/// Tells every sink. Without one this is nothing.
+/// This thread is the keeper of a manager that is observed so.
+pub(crate) fn observe_here(observer: Arc<Observer>) {
+    OBSERVER.set(observer);
+}
+
+/// Tells what happened to the storage. Events of a lock go through its [`Life`](crate::hold::Life), which knows its manager's
+/// observer on every thread.
+#[cfg_attr(
+    not(feature = "redis"),
+    expect(dead_code, reason = "only a network goes down")
+)]
 pub(crate) fn emit(event: &Event<'_>) {
-    #[cfg(feature = "tracing")]
-    trace::event(event);
-    #[cfg(not(feature = "tracing"))]
-    let _ = event;
+    let observer = OBSERVER.with_borrow(Arc::clone);
+    observer.emit(event);
 }

@@ -1,26 +1,89 @@
-//! Events through the `tracing` crate. A lost lock is one warning; what passes by itself stays at debug.
+//! Events through the `tracing` crate. A lost lock and a stuck one are a warning each; contention, and what passes by itself, stays
+//! at debug.
 
-use super::Event;
+use super::{Event, Subject};
+
+/// An event of a lock: each has its key and mode.
+macro_rules! told {
+    ($level:ident, $lock:expr, $($rest:tt)*) => {{
+        let Subject { key, mode, .. } = $lock;
+        tracing::$level!(key = %key.shown(), %mode, $($rest)*);
+    }};
+}
 
 pub(super) fn event(event: &Event<'_>) {
-    match event {
-        Event::Lost { life } => {
-            let token = life.token().map(crate::FencingToken::get);
-            tracing::warn!(key = %life.key, mode = %life.mode, token, "lock lost, its body is stopped");
+    match *event {
+        Event::Acquired {
+            lock,
+            token,
+            waited,
+        } => {
+            told!(trace, lock, token = token.get(), ?waited, "lock acquired");
         }
-        Event::CapReached { life } => {
-            let token = life.token().map(crate::FencingToken::get);
-            tracing::info!(key = %life.key, mode = %life.mode, token, "lock held for as long as it may be, its body is stopped");
+        Event::Busy { lock, remaining } => told!(debug, lock, ?remaining, "lock busy"),
+        Event::Waiting { lock, rank, .. } => told!(debug, lock, rank, "lock waited for"),
+        Event::WaitTimedOut { lock, waited, rank } => {
+            told!(debug, lock, ?waited, rank, "lock not free within the wait");
         }
-        Event::ReleaseFailed { life } => {
-            tracing::info!(key = %life.key, mode = %life.mode, "lock not given back yet, tried again until its lease is over");
+        Event::Failed { lock, error } => told!(debug, lock, %error, "lock not to be had"),
+        Event::Withdrawn { lock } => told!(debug, lock, "ticket withdrawn"),
+        Event::Renewed { lock } => told!(trace, lock, "lock renewed"),
+        Event::RenewalFailed { lock, error, left } => {
+            told!(debug, lock, %error, ?left, "lock not renewed yet, tried again");
         }
-        Event::NotOurs { life } => {
-            tracing::info!(key = %life.key, mode = %life.mode, "lock was no longer ours when it was given back");
+        Event::Released {
+            lock,
+            held,
+            dropped,
+        } => {
+            told!(trace, lock, ?held, dropped, "lock released");
+        }
+        Event::ReleaseFailed { lock, error } => {
+            told!(info, lock, %error, "lock not given back yet, tried again until its lease is over");
+        }
+        Event::NotOurs { lock } => {
+            told!(info, lock, "lock was no longer ours when it was given back");
+        }
+        Event::Lost {
+            lock,
+            token,
+            reason,
+            runs_on,
+            ..
+        } => {
+            let token = token.map(crate::FencingToken::get);
+            if runs_on {
+                told!(warn, lock, token, %reason, "lock lost, its body runs on without it");
+            } else {
+                told!(warn, lock, token, %reason, "lock lost, its body is stopped");
+            }
+        }
+        Event::CapReached { lock, held } => {
+            told!(
+                info,
+                lock,
+                ?held,
+                "lock held for as long as it may be, its body is stopped"
+            );
+        }
+        Event::StuckHold { lock, held } => {
+            let owner = lock.owner;
+            told!(warn, lock, ?held, %owner, "lock held for long, its body may be stuck");
+        }
+        Event::StuckWait { lock, waited } => {
+            told!(
+                warn,
+                lock,
+                ?waited,
+                "lock waited for long, its holder may be stuck"
+            );
+        }
+        Event::LongQueue { lock, rank } => {
+            told!(warn, lock, rank, "long queue for a lock");
         }
         Event::Backend { address, up: true } => tracing::debug!(address, "lock storage reached"),
         Event::Backend { address, up: false } => {
-            tracing::debug!(address, "lock storage out of reach")
+            tracing::debug!(address, "lock storage out of reach");
         }
         Event::Found { address, finding } if finding.is_warning() => {
             tracing::warn!(address, %finding, "lock storage needs a look");
@@ -28,15 +91,17 @@ pub(super) fn event(event: &Event<'_>) {
         Event::Found { address, finding } => {
             tracing::debug!(address, %finding, "lock storage was not looked at in full");
         }
-        #[cfg(feature = "quorum")]
         Event::Node {
             address,
             failure: Some(error),
-        } => tracing::info!(address, %error, "node of the quorum fails, the others decide"),
-        #[cfg(feature = "quorum")]
+        } => {
+            tracing::info!(address, %error, "node of the quorum fails, the others decide");
+        }
         Event::Node {
             address,
             failure: None,
-        } => tracing::info!(address, "node of the quorum does its part"),
+        } => {
+            tracing::info!(address, "node of the quorum does its part");
+        }
     }
 }

@@ -15,19 +15,22 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::{
     Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Release, Released, Renew,
-    Renewals, Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
+    Renewals, Renewed, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
-use crate::health::Health;
-use crate::telemetry::{self, Event};
+use crate::telemetry::{self, Observer};
 use crate::token::OwnerToken;
 use crate::watchdog::attempt::{Attempt, Call, Calls, Order};
 use crate::watchdog::schedule::renewal_timeout;
+use crate::watchdog::stuck::Looks;
 
 /// At most so many renewals go into one batch, so that none holds the server for long.
 const BATCH: usize = 500;
 /// At most so many messages are taken before timers and answers are looked at.
 const GULP: usize = 256;
+
+/// A call beside all holds and waits, which reports by itself.
+pub(crate) type BackendCall = Box<dyn FnOnce(&dyn Backend) -> BoxFuture<()> + Send>;
 
 /// What callers and backends tell the keeper.
 pub(crate) enum Message {
@@ -48,11 +51,7 @@ pub(crate) enum Message {
         sent: Moment,
         result: Result<Renewed, BackendError>,
     },
-    Snapshot {
-        record: Arc<str>,
-        reply: oneshot::Sender<Result<Snapshot, BackendError>>,
-    },
-    Health(oneshot::Sender<Result<Health, BackendError>>),
+    Call(BackendCall),
     Shutdown {
         budget: Duration,
         done: oneshot::Sender<()>,
@@ -103,6 +102,8 @@ pub(crate) struct Keeper {
     /// Renewals of this turn of the loop, sent together at its end.
     renewals: Vec<OwnerToken>,
     scratch: Calls,
+    observer: Arc<Observer>,
+    looks: Looks,
 }
 
 /// What the loop waits for.
@@ -118,8 +119,11 @@ impl Keeper {
         channel: Arc<str>,
         inbox: mpsc::UnboundedReceiver<Message>,
         own: mpsc::WeakUnboundedSender<Message>,
+        observer: Arc<Observer>,
     ) -> Self {
         Self {
+            looks: Looks::new(observer.warn_after),
+            observer,
             backend,
             channel,
             inbox,
@@ -137,6 +141,7 @@ impl Keeper {
     }
 
     pub(crate) async fn work(mut self) {
+        telemetry::observe_here(Arc::clone(&self.observer));
         let own = self.own.clone();
         let wakeups = Wakeups::new(move |notice| {
             if let Some(inbox) = own.upgrade() {
@@ -157,6 +162,7 @@ impl Keeper {
                 Woken::Time => {}
             }
             self.fire_timers(now);
+            self.look_for_stuck(now);
             self.send_renewals();
             self.finish_backend();
             self.stop(now);
@@ -208,7 +214,8 @@ impl Keeper {
             let budgets = stopping.done.iter().map(|(until, _)| *until);
             budgets.chain([stopping.bodies_until])
         });
-        timer.into_iter().chain(stops).min()
+        let look = self.looks.due().filter(|_| !self.attempts.is_empty());
+        timer.into_iter().chain(stops).chain(look).min()
     }
 
     fn receive(&mut self, message: Message, now: Moment) {
@@ -258,19 +265,10 @@ impl Keeper {
                     attempt.renewed(result, sent, now, calls)
                 });
             }
-            Message::Snapshot { record, reply } => {
-                let snapshot = self.backend.snapshot(&record);
+            Message::Call(call) => {
+                let called = call(&*self.backend);
                 self.calls.push(Box::pin(async move {
-                    // whoever asked may have gone
-                    drop(reply.send(snapshot.await));
-                    Done::Nothing
-                }));
-            }
-            Message::Health(reply) => {
-                let health = self.backend.health();
-                self.calls.push(Box::pin(async move {
-                    // whoever asked may have gone
-                    drop(reply.send(health.await));
+                    called.await;
                     Done::Nothing
                 }));
             }
@@ -324,6 +322,16 @@ impl Keeper {
         }
     }
 
+    fn look_for_stuck(&mut self, now: Moment) {
+        if let Some(after) = self.observer.warn_after
+            && !self.attempts.is_empty()
+            && self.looks.is_due(now)
+        {
+            let attempts = self.attempts.values_mut();
+            attempts.for_each(|attempt| attempt.tell_stuck(after, now));
+        }
+    }
+
     fn step(&mut self, ticket: OwnerToken, step: impl FnOnce(&mut Attempt, &mut Calls)) {
         let Some(attempt) = self.attempts.get(&ticket) else {
             return;
@@ -343,8 +351,8 @@ impl Keeper {
         };
         let mut calls = std::mem::take(&mut self.scratch);
         step(attempt, &mut calls);
-        if attempt.is_lost() && attempt.order.life.report_loss() {
-            telemetry::emit(&Event::ended(&attempt.order.life));
+        if attempt.is_lost() {
+            attempt.order.life.tell_loss(clock::now());
         }
         self.after(ticket, before, calls);
     }

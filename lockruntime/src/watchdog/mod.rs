@@ -6,6 +6,7 @@ mod attempt;
 mod handover;
 mod keeper;
 mod schedule;
+mod stuck;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,11 +16,11 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::backend::{Backend, BackendError, Snapshot};
-use crate::clock;
+use crate::backend::{Backend, BackendError, BoxFuture};
+use crate::clock::{self, Moment};
 use crate::error::{LockError, LossReason};
-use crate::health::Health;
 use crate::hold::{Life, Turn};
+use crate::telemetry::{Event, Observer};
 use crate::token::OwnerToken;
 pub(crate) use attempt::Order;
 use attempt::keeper_ended;
@@ -33,9 +34,13 @@ pub(crate) struct Watchdog {
 
 impl Watchdog {
     /// Starts the keeper. `channel` is where this process's wake-ups arrive.
-    pub(crate) fn start(backend: Arc<dyn Backend>, channel: Arc<str>) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        backend: Arc<dyn Backend>,
+        channel: Arc<str>,
+        observer: Arc<Observer>,
+    ) -> std::io::Result<Self> {
         let (inbox, messages) = mpsc::unbounded_channel();
-        let keeper = Keeper::new(backend, channel, messages, inbox.downgrade());
+        let keeper = Keeper::new(backend, channel, messages, inbox.downgrade(), observer);
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -63,6 +68,7 @@ impl Watchdog {
         Acquiring {
             life,
             watchdog: self.clone(),
+            since: clock::now(),
         }
     }
 
@@ -114,19 +120,20 @@ impl Watchdog {
         drop(self.inbox.send(Message::Looked(ticket)));
     }
 
-    pub(crate) async fn snapshot(&self, record: Arc<str>) -> Result<Snapshot, BackendError> {
+    /// Calls the backend beside all holds and waits: a look at the storage, or an act of an operator.
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        call: impl FnOnce(&dyn Backend) -> BoxFuture<Result<T, BackendError>> + Send + 'static,
+    ) -> Result<T, BackendError> {
         let (reply, answer) = oneshot::channel();
-        self.inbox
-            .send(Message::Snapshot { record, reply })
-            .map_err(|_closed| keeper_ended())?;
-        answer.await.map_err(|_closed| keeper_ended())?
-    }
-
-    pub(crate) async fn health(&self) -> Result<Health, BackendError> {
-        let (reply, answer) = oneshot::channel();
-        self.inbox
-            .send(Message::Health(reply))
-            .map_err(|_closed| keeper_ended())?;
+        let beside = Message::Call(Box::new(move |backend| {
+            let called = call(backend);
+            Box::pin(async move {
+                // whoever asked may have gone
+                drop(reply.send(called.await));
+            })
+        }));
+        self.inbox.send(beside).map_err(|_closed| keeper_ended())?;
         answer.await.map_err(|_closed| keeper_ended())?
     }
 
@@ -158,15 +165,21 @@ impl WeakWatchdog {
 pub(crate) struct Acquiring {
     life: Arc<Life>,
     watchdog: Watchdog,
+    since: Moment,
 }
 
 impl Future for Acquiring {
     type Output = Result<(Arc<Life>, Watchdog), LockError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.life.poll_turn(clock::now(), context.waker()) {
+        let now = clock::now();
+        match self.life.poll_turn(now, context.waker()) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(Turn::Refused(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Turn::Refused(error)) => {
+                let lock = self.life.subject();
+                self.life.tell(&Event::refused(lock, &error));
+                Poll::Ready(Err(error))
+            }
             Poll::Ready(Turn::Late) => {
                 self.watchdog.looked(self.life.ticket);
                 Poll::Pending
@@ -174,6 +187,13 @@ impl Future for Acquiring {
             Poll::Ready(Turn::Begun { tell }) => {
                 if tell {
                     self.watchdog.begun(self.life.ticket);
+                }
+                if let Some(token) = self.life.token() {
+                    self.life.tell(&Event::Acquired {
+                        lock: self.life.subject(),
+                        token,
+                        waited: now.since(self.since),
+                    });
                 }
                 Poll::Ready(Ok((Arc::clone(&self.life), self.watchdog.clone())))
             }

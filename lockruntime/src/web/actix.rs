@@ -32,7 +32,7 @@ impl ResponseError for LockError {
         if let Some(seconds) = refusal.retry_after {
             response.insert_header((header::RETRY_AFTER, seconds));
         }
-        response.body(refusal.problem())
+        response.body(refusal.problem(self))
     }
 }
 

@@ -23,7 +23,7 @@ fn status(refusal: &Refusal) -> StatusCode {
 impl IntoResponse for LockError {
     fn into_response(self) -> Response {
         let refusal = Refusal::of(&self);
-        let mut response = Response::new(Body::from(refusal.problem()));
+        let mut response = Response::new(Body::from(refusal.problem(&self)));
         *response.status_mut() = status(&refusal);
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));

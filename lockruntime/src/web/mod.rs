@@ -22,8 +22,8 @@
 //! | [`InvalidKey`](LockError::InvalidKey) | 422 | didn't run |
 //! | everything else: permission, configuration | 500 | didn't run |
 //!
-//! The content is a problem of RFC 9457 (`application/problem+json`) whose `type` tells the refusals apart. It names neither
-//! the key nor anything about the storage. What really happened stays on the server's side of the response: axum finds an
+//! The content is a problem of RFC 9457 (`application/problem+json`) whose `type` tells the refusals apart. It names nothing
+//! about the storage, and the key only where [`Redact::in_problems`](crate::Redact::in_problems) asks for it, as `lock`. What really happened stays on the server's side of the response: axum finds an
 //! `Arc<LockError>` in the response's extensions, actix-web finds the error in `HttpResponse::error`.
 //!
 //! # When the client goes away
@@ -44,6 +44,7 @@ pub use scope::{Scoped, ScopedService, WithManager};
 use std::time::Duration;
 
 use crate::error::LockError;
+use crate::key::LockKey;
 
 /// The content type of every answer.
 const PROBLEM_JSON: &str = "application/problem+json";
@@ -126,8 +127,9 @@ impl Refusal {
         }
     }
 
-    /// The answer's content. Written by hand: every text is a constant that needs no escaping, as a test checks.
-    fn problem(&self) -> String {
+    /// The answer's content. Written by hand: every text is a constant that needs no escaping, as a test checks; but for the key,
+    /// where it is asked for.
+    fn problem(&self, error: &LockError) -> String {
         let Self {
             status,
             name,
@@ -135,13 +137,21 @@ impl Refusal {
             detail,
             ..
         } = self;
+        let key = error.filled_key().and_then(LockKey::in_problems);
+        let lock = key.map(|key| format!(r#","lock":"{}""#, escaped(key)));
+        let lock = lock.unwrap_or_default();
         format!(
-            r#"{{"type":"urn:problem-type:{name}","title":"{title}","status":{status},"detail":"{detail}"}}"#
+            r#"{{"type":"urn:problem-type:{name}","title":"{title}","status":{status},"detail":"{detail}"{lock}}}"#
         )
     }
 }
 
 /// Whole seconds, rounded up, at least one: a client that is told to come back in 0 seconds is refused again.
+/// Text inside of a JSON string. Keys have no control characters: those are escaped as in a URL.
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
 fn seconds_up(time: Duration) -> u64 {
     (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
 }
@@ -150,8 +160,8 @@ fn seconds_up(time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::error::{BackendError, BackendErrorKind, LossReason};
-    use crate::key::LockKey;
     use crate::options::Mode;
+    use crate::telemetry::Redact;
 
     /// One of every refusal, each full of what must not be answered.
     pub(super) fn every_error() -> Vec<(LockError, u16)> {
@@ -284,8 +294,25 @@ mod tests {
         for (error, status) in every_error() {
             let refusal = Refusal::of(&error);
             assert_eq!(refusal.status, status, "{error}");
-            assert_problem(refusal.problem().as_bytes(), status);
+            assert_problem(refusal.problem(&error).as_bytes(), status);
         }
+    }
+
+    #[test]
+    fn a_problem_names_the_key_where_it_is_asked_for_as_it_may_be_shown() {
+        let lock = |redact: Redact| {
+            let key = LockKey::from_text("boleto:\"42\\", 512).unwrap();
+            let error = LockError::ShuttingDown {
+                key: key.redact(redact, "boleto:<id>"),
+                mode: Mode::Queue,
+            };
+            let problem = Refusal::of(&error).problem(&error);
+            serde_json::from_str::<serde_json::Value>(&problem).unwrap()["lock"].take()
+        };
+        assert!(lock(Redact::NOTHING).is_null());
+        assert!(lock(Redact::HASH).is_null());
+        assert_eq!(lock(Redact::NOTHING.in_problems()), "boleto:\"42\\");
+        assert_eq!(lock(Redact::VALUES.in_problems()), "boleto:<id>");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod back;
 mod background;
 mod bidding;
 mod cleaner;
+mod inspection;
 mod node;
 mod round;
 mod tally;
@@ -30,8 +31,8 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::backend::{
-    Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Release, Released, Renew, Renewals,
-    Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
+    Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Eviction, Listed, Listing, Release,
+    Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock;
 use crate::error::ConfigError;
@@ -479,6 +480,21 @@ impl Backend for QuorumBackend {
 
     fn finish(&self) -> BoxFuture<()> {
         Box::pin(self.shared.background.idle())
+    }
+
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.list(&listing).await })
+    }
+
+    fn survey(&self, listing: Listing) -> BoxFuture<Result<Vec<Survey>, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { Ok(shared.survey(&listing).await) })
+    }
+
+    fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.evict(eviction).await })
     }
 
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {

@@ -7,7 +7,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{BackendError, BoxFuture, Holder, Renewed, Snapshot, Wakeups};
+use crate::backend::{
+    BackendError, BoxFuture, Holder, Listed, Listing, Renewed, Snapshot, Survey, Wakeups,
+};
 use crate::health::Health;
 use crate::token::{FencingToken, OwnerToken};
 
@@ -136,6 +138,12 @@ pub(crate) trait Node: fmt::Debug + Send + Sync + 'static {
 
     /// As [`Backend::health`](crate::backend::Backend::health).
     fn health(&self) -> Said<Health>;
+
+    /// As [`Backend::list`](crate::backend::Backend::list).
+    fn list(&self, listing: &Listing) -> Said<Vec<Listed>>;
+
+    /// As [`Backend::survey`](crate::backend::Backend::survey), of this node.
+    fn survey(&self, listing: &Listing) -> Said<Survey>;
 
     /// A read-only picture of one key.
     fn snapshot(&self, record: &str) -> Said<Snapshot>;

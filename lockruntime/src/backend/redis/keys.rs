@@ -10,8 +10,24 @@ pub(super) fn of(record: &str) -> [String; 4] {
     [record.to_owned(), queue, waiters, number]
 }
 
+/// The record's key, from any of the names of its lock's keys that says that somebody has it or waits for it.
+pub(super) fn record_of(name: &str) -> Option<&str> {
+    match name.strip_prefix("lib_mutex_queue:{") {
+        Some(queue) => queue.strip_suffix('}'),
+        None => name.starts_with("lib_lock:").then_some(name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_lock_is_found_by_its_record_and_by_its_queue() {
+        let names = super::of("lib_lock:app:prod:boleto:42");
+        let found: Vec<_> = names.iter().map(|name| super::record_of(name)).collect();
+        let record = Some("lib_lock:app:prod:boleto:42");
+        assert_eq!(found, [record, record, None, None]);
+    }
+
     #[test]
     fn side_keys_carry_the_record_as_hash_tag() {
         let [record, queue, waiters, number] = super::of("lib_lock:app:prod:boleto:42");

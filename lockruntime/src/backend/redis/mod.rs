@@ -10,7 +10,9 @@ mod node;
 mod record;
 mod reply;
 mod rights;
+mod scan;
 mod script;
+mod survey;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,8 +23,9 @@ use redis::{Client, IntoConnectionInfo, ProtocolVersion, RedisError, Value};
 use url::Url;
 
 use super::{
-    Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Release,
-    Released, Renew, Renewals, Renewed, Snapshot, Wakeups, Withdraw, Withdrawn,
+    Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Eviction, Listed,
+    Listing, Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups, Withdraw,
+    Withdrawn,
 };
 use crate::clock::{self, millis_up};
 use crate::error::ConfigError;
@@ -317,6 +320,46 @@ impl Shared {
     }
 }
 
+impl Shared {
+    async fn list(&self, listing: &Listing) -> Result<Vec<Listed>, BackendError> {
+        let link = self.line.link(CONNECT_LIMIT).await?;
+        scan::list(&link, &self.scripts.list, listing)
+            .await
+            .map_err(|failed| self.not_listed(failed))
+    }
+
+    fn not_listed(&self, failed: scan::Failed) -> BackendError {
+        match failed {
+            scan::Failed::Silent => self.no_answer(SNAPSHOT_TIMEOUT),
+            scan::Failed::Refused(error) => reply::failed(self.line.address(), error),
+            scan::Failed::Odd => reply::unknown(self.line.address()),
+        }
+    }
+
+    async fn survey(&self, listing: &Listing) -> Result<Survey, BackendError> {
+        let link = self.line.link(CONNECT_LIMIT).await?;
+        Ok(survey::of(self.line.address(), &link, listing).await)
+    }
+
+    /// The release script, by somebody who isn't the owner and names him.
+    async fn evict(&self, eviction: Eviction) -> Result<Released, BackendError> {
+        let Eviction {
+            record,
+            owner: ticket,
+            timeout,
+            ..
+        } = eviction;
+        self.release(&Release {
+            record,
+            ticket,
+            channel: "".into(),
+            keep: None,
+            timeout,
+        })
+        .await
+    }
+}
+
 /// Where to announce hand-overs: nowhere, when this process may not listen.
 fn channel_of<'a>(link: &Link, channel: &'a str) -> &'a str {
     if link.subscribed { channel } else { "" }
@@ -379,6 +422,21 @@ impl Backend for RedisBackend {
     fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.health().await })
+    }
+
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.list(&listing).await })
+    }
+
+    fn survey(&self, listing: Listing) -> BoxFuture<Result<Vec<Survey>, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { Ok(vec![shared.survey(&listing).await?]) })
+    }
+
+    fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move { shared.evict(eviction).await })
     }
 
     fn snapshot(&self, record: &str) -> BoxFuture<Result<Snapshot, BackendError>> {

@@ -9,7 +9,9 @@ use super::connect::Link;
 use super::script::Script;
 use super::{CORRECTIONS, RedisBackend, Shared, channel_of, keys, record, reply};
 use crate::backend::quorum::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
-use crate::backend::{BackendError, BackendErrorKind, BoxFuture, Renewed, Snapshot, Wakeups};
+use crate::backend::{
+    BackendError, BackendErrorKind, BoxFuture, Listed, Listing, Renewed, Snapshot, Survey, Wakeups,
+};
 use crate::clock::{self, millis_up};
 use crate::health::Health;
 use crate::token::FencingToken;
@@ -386,6 +388,16 @@ impl Node for RedisNode {
     fn health(&self) -> Said<Health> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.health().await })
+    }
+
+    fn list(&self, listing: &Listing) -> Said<Vec<Listed>> {
+        let (shared, listing) = (Arc::clone(&self.shared), listing.clone());
+        Box::pin(async move { shared.list(&listing).await })
+    }
+
+    fn survey(&self, listing: &Listing) -> Said<Survey> {
+        let (shared, listing) = (Arc::clone(&self.shared), listing.clone());
+        Box::pin(async move { shared.survey(&listing).await })
     }
 
     fn snapshot(&self, record: &str) -> Said<Snapshot> {

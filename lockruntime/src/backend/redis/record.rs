@@ -68,6 +68,7 @@ struct Read {
     name_of: String,
     #[serde(default)]
     data_criacao: String,
+    tempo_expiracao: Option<u64>,
     #[serde(default)]
     version: u32,
 }
@@ -78,7 +79,16 @@ pub(super) struct Record {
     pub(super) owner: OwnerToken,
     pub(super) token: FencingToken,
     pub(super) holder: Holder,
+    /// The length that was asked for.
+    pub(super) lease: Option<Duration>,
     pub(super) version: u32,
+}
+
+/// Reads who asked, from a record's rest as a ticket keeps it.
+pub(super) fn holder_of(rest: &str) -> Option<Holder> {
+    let owner = "0".repeat(32);
+    let whole = format!("{{\"owner\":\"{owner}\",\"fencingToken\":0{rest}");
+    decode(whole.as_bytes()).map(|record| record.holder)
 }
 
 /// Reads a record, of this version or another; `None` when it isn't one of ours.
@@ -96,6 +106,7 @@ pub(super) fn decode(json: &[u8]) -> Option<Record> {
         owner: OwnerToken::parse(&read.owner)?,
         token: FencingToken::new(read.fencing_token),
         holder,
+        lease: read.tempo_expiracao.map(Duration::from_millis),
         version: read.version,
     })
 }
@@ -129,6 +140,7 @@ mod tests {
             owner,
             token: FencingToken::new(1_796_000_000_000_000),
             holder: holder(),
+            lease: Some(Duration::from_secs(30)),
             version: 1,
         };
         assert_eq!(decode(record.as_bytes()), Some(read));

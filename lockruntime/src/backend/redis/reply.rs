@@ -10,8 +10,8 @@ use std::time::Duration;
 use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
 
 use crate::backend::{
-    Answer, BackendError, BackendErrorKind, HandOver, Held, Released, Renewed, Snapshot,
-    WaitingTicket,
+    Answer, BackendError, BackendErrorKind, HandOver, Held, Listed, Released, Renewed, Snapshot,
+    Standing, WaitingTicket,
 };
 use crate::token::{FencingToken, OwnerToken};
 
@@ -95,37 +95,96 @@ pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
     let [now, json, left, tickets @ ..] = sequence(value)? else {
         return None;
     };
-    let now = number(now)?;
+    let micros = number(now)?;
     let json = bytes(json)?;
     let held = match (json, number(left)) {
         // gone, or going in this very millisecond
         (b"", _) | (_, None) => None,
-        (json, Some(left)) => match record::decode(json) {
-            Some(record) => Some(Held {
-                owner: record.owner,
-                token: record.token,
-                left: Duration::from_millis(left),
-                holder: Some(record.holder),
-                version: record.version,
-            }),
+        (json, Some(left)) => match held(json, left, micros) {
+            Some(held) => Some(held),
             None => return Some(Err(())),
         },
     };
     let waiting = tickets
-        .chunks_exact(3)
+        .chunks_exact(4)
         .map(|ticket| {
-            let [member, place, dies] = ticket else {
+            let [member, place, dies, words] = ticket else {
                 return None;
             };
-            let alive_for = number(dies)?.checked_sub(now).map(Duration::from_millis);
+            let dies = number(dies)?.checked_sub(micros / 1_000);
+            let place = number(place)?;
+            // what a newer version writes there is not read
+            let holder = text(words)
+                .and_then(|words| record::holder_of(words.split_at_checked(words.find(',')?)?.1));
             Some(WaitingTicket {
                 member: text(member)?.to_owned(),
-                number: number(place)?,
-                alive_for,
+                number: place,
+                alive_for: dies.map(Duration::from_millis),
+                waited: since(place, micros),
+                holder,
             })
         })
         .collect::<Option<_>>()?;
     Some(Ok(Snapshot { held, waiting }))
+}
+
+/// What a record says, and what the server's clock adds. Tokens and places are moments of that clock, in microseconds, unless
+/// there were several in one: then they are a little later.
+fn held(json: &[u8], left: u64, micros: u64) -> Option<Held> {
+    let record = record::decode(json)?;
+    Some(Held {
+        owner: record.owner,
+        token: record.token,
+        left: Duration::from_millis(left),
+        holder: Some(record.holder),
+        lease: record.lease,
+        age: since(record.token.get(), micros),
+        version: record.version,
+    })
+}
+
+fn since(number: u64, micros: u64) -> Duration {
+    Duration::from_micros(micros.saturating_sub(number))
+}
+
+/// One lock of a list; nothing where it has gone meanwhile.
+pub(super) fn listed(key: &str, value: &Value) -> Option<Option<Listed>> {
+    let [now, record, left, waiting, places @ ..] = sequence(value)? else {
+        return None;
+    };
+    let (micros, waiting) = (number(now)?, number(waiting)?);
+    // gone in this very millisecond
+    let record = if *left == Value::Int(-2) {
+        &Value::BulkString(Vec::new())
+    } else {
+        record
+    };
+    let left = number(left);
+    let broken = |what: &str| Standing::Broken {
+        what: what.to_owned(),
+        left: left.map(Duration::from_millis),
+    };
+    let standing = match (bytes(record), left) {
+        (None, _) => broken("not a text, so no record"),
+        (Some(b""), _) => Standing::Free,
+        (Some(json), left) => match held(json, left.unwrap_or(0), micros) {
+            Some(_) if left.is_none() => broken("a record without an expiry, which no lock has"),
+            Some(held) => Standing::Held(held),
+            None => broken("not a record that this version can read"),
+        },
+    };
+    if standing == Standing::Free && waiting == 0 {
+        return Some(None);
+    }
+    let waits = places
+        .iter()
+        .map(|place| Some(since(number(place)?, micros)));
+    Some(Some(Listed {
+        key: key.to_owned(),
+        standing,
+        waiting,
+        waits: waits.collect::<Option<_>>()?,
+    }))
 }
 
 pub(super) fn sequence(value: &Value) -> Option<&[Value]> {
@@ -201,7 +260,7 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
         BackendErrorKind::Tls => format!(
             "Redis at {address} ended the TLS connection ({error}); check the client certificate (tls_cert, tls_key)"
         ),
-        BackendErrorKind::Protocol => {
+        BackendErrorKind::Protocol | BackendErrorKind::Unsupported => {
             format!("Redis at {address} refused the command: {}", detail(&error))
         }
     };

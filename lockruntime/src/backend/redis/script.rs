@@ -57,6 +57,7 @@ pub(super) struct Scripts {
     pub(super) release: Script,
     pub(super) withdraw: Script,
     pub(super) snapshot: Script,
+    pub(super) list: Script,
 }
 
 impl Scripts {
@@ -78,6 +79,10 @@ impl Scripts {
             snapshot: Script::new(concat!(
                 include_str!("scripts/prelude.lua"),
                 include_str!("scripts/snapshot.lua")
+            )),
+            list: Script::new(concat!(
+                include_str!("scripts/prelude.lua"),
+                include_str!("scripts/list.lua")
             )),
         }
     }

@@ -28,7 +28,7 @@ use unsettled::Unsettled;
 
 use crate::options::{Mode, Timing};
 use crate::queue::{GaveUp, Waiter};
-use crate::telemetry::{self, Event};
+use crate::telemetry::Event;
 use crate::token::FencingToken;
 use crate::watchdog::handover::{Debt, HandingBack};
 use crate::watchdog::schedule::Renewals;
@@ -52,6 +52,12 @@ pub(crate) struct Attempt {
     longest: Duration,
     /// The manager shuts down.
     stopping: bool,
+    /// The rank that was told last.
+    told_rank: Option<u64>,
+    /// How long the hold was when its caller left, and whether nobody waits for the release.
+    left: (Duration, bool),
+    /// The wait, the hold was told to take too long.
+    told_stuck: (bool, bool),
     /// A hand-over was announced that didn't fit: ask again as soon as the present ask is answered.
     hinted: bool,
     unsettled: Unsettled,
@@ -97,6 +103,9 @@ impl Attempt {
             cap: Moment::END,
             longest,
             stopping: false,
+            told_rank: None,
+            left: (Duration::ZERO, true),
+            told_stuck: (false, false),
             hinted: false,
             unsettled: Unsettled::default(),
         };
@@ -324,12 +333,14 @@ impl Attempt {
                 // left behind by a drop, and somebody wants to know now
                 if waits {
                     back.wait(now + self.order.release_timeout);
+                    self.left.1 = false;
                 }
                 return;
             }
             Phase::Settling { .. } | Phase::Over => return,
         };
         let patience = waits.then(|| now + self.order.release_timeout);
+        self.left = (self.order.life.held_for(now), !waits);
         let reason = if let Phase::Lost(reason) = self.phase {
             reason
         } else {
@@ -369,6 +380,7 @@ impl Attempt {
                 if self.hinted {
                     *next = now;
                 }
+                self.tell_rank(rank);
             }
             (Phase::Waiting { next }, Ok(Answer::Held { token })) => {
                 let lease = Lease {
@@ -491,13 +503,24 @@ impl Attempt {
             match result {
                 Ok(Renewed::Renewed) => {
                     renewals.confirmed(sent);
-                    self.order.life.extend(renewals.lease, sent);
+                    let life = &self.order.life;
+                    life.extend(renewals.lease, sent);
+                    let lock = life.subject();
+                    life.tell(&Event::Renewed { lock });
                 }
                 Ok(Renewed::Lost) => self.lose(LossReason::Taken),
                 Err(error) if error.kind() == BackendErrorKind::Foreign => {
                     self.lose(LossReason::Taken)
                 }
-                Err(_) => renewals.failed(sent, now),
+                Err(error) => {
+                    renewals.failed(sent, now);
+                    let life = &self.order.life;
+                    life.tell(&Event::RenewalFailed {
+                        lock: life.subject(),
+                        error: &error,
+                        left: life.deadline().since(now),
+                    });
+                }
             }
         }
         self.tick(now, calls);
@@ -523,15 +546,24 @@ impl Attempt {
                 }
                 Ok(released) => {
                     let ending = back.ending(*released != Released::NotHeld);
-                    if ending == Ending::NotHeld && back.tells() {
-                        telemetry::emit(&Event::NotOurs { life });
+                    let lock = life.subject();
+                    if ending != Ending::NotHeld {
+                        let (held, dropped) = self.left;
+                        life.tell(&Event::Released {
+                            lock,
+                            held,
+                            dropped,
+                        });
+                    } else if back.tells() {
+                        life.tell(&Event::NotOurs { lock });
                     }
                     life.gone(ending);
                     self.settle(now);
                 }
-                Err(_) => {
+                Err(error) => {
                     if back.tells() {
-                        telemetry::emit(&Event::ReleaseFailed { life });
+                        let lock = life.subject();
+                        life.tell(&Event::ReleaseFailed { lock, error });
                     }
                     back.failed(now);
                 }
@@ -550,9 +582,10 @@ impl Attempt {
         match &mut self.phase {
             Phase::HandingBack(back) => match result {
                 Ok(withdrawn) => {
-                    self.order
-                        .life
-                        .gone(back.ending(withdrawn.released != Released::NotHeld));
+                    let life = &self.order.life;
+                    life.gone(back.ending(withdrawn.released != Released::NotHeld));
+                    let lock = life.subject();
+                    life.tell(&Event::Withdrawn { lock });
                     self.unsettled.withdrawn(withdrawn.now, now, false);
                     self.settle(now);
                 }
@@ -744,6 +777,40 @@ impl Attempt {
         } else {
             Phase::Over
         };
+    }
+
+    /// Tells a hold or a wait that has been going on for `after`, each once.
+    pub(crate) fn tell_stuck(&mut self, after: Duration, now: Moment) {
+        let life = &self.order.life;
+        let lock = life.subject();
+        match self.phase {
+            Phase::Waiting { .. } => {
+                let waited = self.waiter.waited(now);
+                if waited >= after && !std::mem::replace(&mut self.told_stuck.0, true) {
+                    life.tell(&Event::StuckWait { lock, waited });
+                }
+            }
+            Phase::Granted { .. } | Phase::Held(_) | Phase::Lost(_) => {
+                let held = life.held_for(now);
+                if held >= after && !std::mem::replace(&mut self.told_stuck.1, true) {
+                    life.tell(&Event::StuckHold { lock, held });
+                }
+            }
+            Phase::HandingBack(_) | Phase::Settling { .. } | Phase::Over => {}
+        }
+    }
+
+    fn tell_rank(&mut self, rank: u64) {
+        let before = self.told_rank.replace(rank);
+        if before == Some(rank) {
+            return;
+        }
+        let life = &self.order.life;
+        let (lock, joined) = (life.subject(), before.is_none());
+        life.tell(&Event::Waiting { lock, rank, joined });
+        if joined && life.observer().warns_of_queue(rank) {
+            life.tell(&Event::LongQueue { lock, rank });
+        }
     }
 
     fn busy(&self, left: Option<Duration>, waiting: Option<u64>, now: Moment) -> LockError {
