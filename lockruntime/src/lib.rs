@@ -53,6 +53,8 @@
 //! | `actix` | | refusals as actix-web responses, and a middleware that gives handlers their manager |
 //! | `serde` | | a [`FencingToken`] in JSON and other formats |
 //! | `tracing` | | a span for each locked call; a lost lock as a warning, outages at debug |
+//! | `cli` | | the program `lockctl`: who holds what, who waits, and why |
+//! | `dashboard` | | a page that shows holds and queues live, as an axum router; with `cli` also `lockctl serve` |
 //! | `metrics` | | counters, histograms and a gauge, by the `metrics` crate |
 //!
 #![doc = include_str!("docs/guarantees.md")]
@@ -66,6 +68,9 @@
 
 mod argument;
 pub mod backend;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod cli;
 mod clock;
 mod current;
 mod error;
@@ -79,6 +84,8 @@ mod options;
 mod queue;
 mod reentry;
 mod refusal;
+#[cfg(any(feature = "cli", feature = "dashboard"))]
+mod report;
 mod telemetry;
 #[cfg(feature = "tls")]
 mod tls;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+#[cfg(any(feature = "cli", feature = "dashboard"))]
+use crate::backend::Held;
 use crate::backend::{Eviction, Listed, Listing, Released, Snapshot, Survey};
 use crate::error::{BackendError, LockError};
 use crate::key::LockKey;
@@ -90,6 +92,28 @@ impl LockManager {
             .call(move |backend| backend.evict(eviction))
             .await
             .map_err(|source| LockError::from_backend(key, Mode::Queue, source))
+    }
+
+    /// The same for an owner alone: looks up its fencing token, which a quorum compares as well. Answers what was seen.
+    #[cfg(any(feature = "cli", feature = "dashboard"))]
+    pub(crate) async fn evict_owner(
+        &self,
+        key: &str,
+        owner: OwnerToken,
+    ) -> Result<(Option<Held>, Released), LockError> {
+        let held = self.snapshot(key).await?.held;
+        let held = held.filter(|held| held.owner == owner);
+        let released = match &held {
+            Some(held) => self.evict(key, owner, held.token).await?,
+            None => Released::NotHeld,
+        };
+        Ok((held, released))
+    }
+
+    /// When a hold or a wait counts as stuck.
+    #[cfg(feature = "dashboard")]
+    pub(crate) fn warn_after(&self) -> Duration {
+        self.inner.defaults.warn_after
     }
 
     fn key_by_hand(&self, text: &str) -> Result<LockKey, LockError> {

@@ -37,8 +37,12 @@
 mod actix;
 #[cfg(feature = "axum")]
 mod axum;
+#[cfg(feature = "dashboard")]
+mod dashboard;
 mod scope;
 
+#[cfg(feature = "dashboard")]
+pub use dashboard::Dashboard;
 pub use scope::{Scoped, ScopedService, WithManager};
 
 use std::time::Duration;
