@@ -62,6 +62,8 @@
 #![doc = include_str!("docs/wire.md")]
 //!
 #![doc = include_str!("docs/rights.md")]
+//!
+#![doc = include_str!("docs/operating.md")]
 #![doc = include_str!("docs/quorum.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]

@@ -15,6 +15,7 @@ mod exits;
 mod holding;
 mod loss;
 mod names;
+mod operating;
 mod queueing;
 mod quorum;
 mod renewing;

@@ -11,6 +11,7 @@
 //! | [`history`], [`check`] | what happened, and whether it was allowed to |
 //! | [`chaos`] | long runs under a seeded schedule of faults: their plan, their history, its judge |
 //! | [`tidy`], [`logs`] | what every test looks at in the end: nothing left behind, no panic, no warning |
+//! | [`lockctl`], [`meters`] | the program for operators, and the metrics of this process |
 //! | [`wire`] | the names of the lock's keys, and what a command is |
 //! | [`memory`] | how much of it this process has |
 //! | [`timing`] | every duration the tests use |
@@ -21,9 +22,11 @@ pub mod chaos;
 pub mod check;
 pub mod fault;
 pub mod history;
+pub mod lockctl;
 pub mod logs;
 pub mod masters;
 pub mod memory;
+pub mod meters;
 pub mod process;
 pub mod register;
 pub mod rival;

@@ -17,6 +17,7 @@ mod axum;
 mod bank;
 mod cases;
 mod client;
+mod dashboard;
 mod forms;
 mod forms_actix;
 mod forms_axum;

@@ -1,0 +1,52 @@
+//! `release`: only the owner's, and the next in line enters.
+
+use lockruntime::LockError;
+use lockruntime::cli::{DONE, MISUSED, NOT_SO};
+use tests::lockctl::lockctl;
+use tests::masters::Masters;
+use tests::{RedisServer, timing};
+
+use super::waiter;
+
+#[tokio::test]
+async fn a_wrong_owner_changes_nothing() {
+    let server = RedisServer::start();
+    let locks = server.manager();
+    let guard = locks.lock("boleto:42").acquire().await.unwrap();
+    let stranger = "0".repeat(32);
+    let said = lockctl(
+        &server.url(),
+        &["release", "boleto:42", "--owner", &stranger],
+    );
+    assert_eq!(said.code, NOT_SO);
+    assert!(said.complaints.contains("changed meanwhile"), "{said:?}");
+    assert!(guard.is_held());
+    guard.release().await.unwrap();
+    let said = lockctl(&server.url(), &["release", "boleto:42", "--owner", "me"]);
+    assert_eq!(said.code, MISUSED);
+    assert!(
+        said.complaints.contains("32 hexadecimal digits"),
+        "{said:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_holder_is_lost_and_the_next_enters() {
+    let server = RedisServer::start();
+    let masters = Masters::start(3);
+    for (url, locks) in [
+        (server.url(), server.manager()),
+        (masters.url(), masters.manager()),
+    ] {
+        let guard = locks.lock("boleto:42").acquire().await.unwrap();
+        let next = waiter(&locks, "boleto:42").await;
+        let owner = guard.owner_token().to_string();
+        let said = lockctl(&url, &["release", "boleto:42", "--owner", &owner]);
+        assert_eq!(said.code, DONE, "{said:?}");
+        let next = timing::soon("the next enters", next).await.unwrap();
+        assert!(next.fencing_token() > guard.fencing_token());
+        timing::soon("the holder hears of it", guard.lost()).await;
+        assert!(matches!(guard.release().await, Err(LockError::Lost { .. })));
+        next.release().await.unwrap();
+    }
+}
