@@ -199,7 +199,7 @@ async fn b104_inspection_neither_disturbs_nor_lies() {
     ]);
     let (plain, newer) = (993, 2);
     let write = "for i = 1, tonumber(ARGV[1]) do \
-                 redis.call('SET', ARGV[2] .. i, '{\"owner\":\"' .. string.format('%032x', i) .. '\",\"fencingToken\":' .. 1796000000000000 + i \
+                 redis.call('SET', ARGV[2] .. i, '{\"owner\":\"' .. string.format('%032x', i) .. '\",\"fencingToken\":' .. string.format('%.0f', 1796000000000000 + i) \
                  .. ',\"hostName\":\"pod\",\"version\":' .. ARGV[3] .. '}', 'PX', 60000) end";
     let record = wire::record("b104:plain:");
     raw.run::<()>(&["EVAL", write, "0", &plain.to_string(), &record, "1"]);

@@ -57,6 +57,12 @@ impl Live {
     }
 }
 
+/// The page itself.
+pub(crate) async fn page(address: SocketAddr) -> String {
+    let (_status, answer) = ask(address, "GET /", "").await;
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
 #[tokio::test]
 async fn the_page_stands_alone() {
     let address = serve(Dashboard::new(LockManager::memory()).into_router()).await;

@@ -15,6 +15,7 @@ mod axum_app;
 mod actix;
 mod axum;
 mod bank;
+mod browser;
 mod cases;
 mod client;
 mod dashboard;

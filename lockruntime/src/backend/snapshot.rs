@@ -77,6 +77,9 @@ pub struct Held {
     pub version: u32,
 }
 
+/// After this a lock that was handed over has had its first renewal.
+const SETTLED: Duration = Duration::from_secs(10);
+
 impl Held {
     /// When the lock was granted, by the storage's clock: RFC 3339 in UTC. Tokens are moments of that clock, in microseconds.
     #[must_use]
@@ -92,7 +95,8 @@ impl Held {
             return Pulse::Unknown;
         };
         // one that was handed over has a short lease until its first renewal
-        if self.age >= lease / 2 && self.left < lease / 2 {
+        let settled = self.age >= (lease / 2).min(SETTLED);
+        if settled && self.left < lease / 2 {
             Pulse::Overdue {
                 unrenewed: lease - self.left,
             }
