@@ -29,13 +29,18 @@ impl Told {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the names of the others are enough"
+)]
 fn word(event: &Event<'_>) -> String {
     match event {
         Event::Waiting { rank, joined, .. } => format!("Waiting {rank} {joined}"),
         Event::Released { dropped, .. } => format!("Released {dropped}"),
         Event::Lost { runs_on, .. } => format!("Lost {runs_on}"),
         Event::Backend { up, .. } => format!("Backend {up}"),
-        other => format!("{other:?}")
+        // the variant's name
+        _ => format!("{event:?}")
             .split([' ', '{'])
             .next()
             .unwrap()

@@ -1,5 +1,10 @@
 //! The page that shows holds and queues live, through its router.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that panics has failed, as it should"
+)]
+
 use std::net::SocketAddr;
 
 use lockruntime::LockManager;
