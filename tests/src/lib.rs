@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`server`] | `redis-server` processes: start, kill, pause, restart on the same port; what the server saw |
 //! | [`masters`] | several of them as a quorum |
+//! | [`topology`] | several of them that replicate: Sentinel, Cluster |
 //! | [`fault`] | a proxy between client and server: delay, cut, black-hole, lose one reply |
 //! | [`process`] | other processes that take locks |
 //! | [`register`] | the witness: a server that no test disturbs, where bodies write down that they entered and left |
@@ -33,6 +34,7 @@ pub mod rival;
 pub mod server;
 pub mod tidy;
 pub mod timing;
+pub mod topology;
 pub mod wire;
 
 pub use child::Child;

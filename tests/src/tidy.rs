@@ -54,6 +54,42 @@ pub async fn end(server: &RedisServer, id: &str, lease: Duration, warnings: usiz
     end_of_process(&[id, &server.address()], warnings);
 }
 
+/// The same for the locks of one environment on servers that several tests share, of which some may be gone.
+pub async fn end_of_environment(
+    servers: &[Raw],
+    environment: &str,
+    words: &[&str],
+    lease: Duration,
+    warnings: usize,
+) {
+    let limit = lease.max(timing::ticket_life() * 2) + timing::millis(1_000);
+    let start = std::time::Instant::now();
+    let ours = |raw: &Raw| raw.keys(&format!("lib_*:{environment}:*"));
+    for raw in servers {
+        loop {
+            let mut keys = ours(raw);
+            keys.retain(|key| !key.ends_with(":n"));
+            if keys.is_empty() {
+                break;
+            }
+            assert!(
+                start.elapsed() < limit,
+                "still there after {limit:?}: {keys:?}"
+            );
+            timing::pass(Duration::from_millis(1)).await;
+        }
+        for key in ours(raw) {
+            // replicas remove what has ended when their master says so
+            assert!(
+                raw.left(&key)
+                    .is_none_or(|left| left <= Duration::from_secs(3_601)),
+                "{key} stays too long"
+            );
+        }
+    }
+    end_of_process(words, warnings);
+}
+
 /// The part of the end that concerns this process: panics, and warnings that contain one of `words`.
 #[track_caller]
 pub fn end_of_process(words: &[&str], warnings: usize) {

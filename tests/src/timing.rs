@@ -150,6 +150,16 @@ pub async fn until(what: &str, limit: Duration, mut condition: impl FnMut() -> b
     start.elapsed()
 }
 
+/// As [`until`] within [`patience`], for what is awaited to be seen.
+pub async fn until_async<F: Future<Output = bool>>(what: &str, mut condition: impl FnMut() -> F) {
+    let look = async {
+        while !condition().await {
+            pass(Duration::from_millis(1)).await;
+        }
+    };
+    soon(what, look).await;
+}
+
 /// As [`until`], blocking this thread.
 pub fn block_until(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) -> Duration {
     let start = Instant::now();

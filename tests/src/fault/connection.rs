@@ -12,7 +12,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Request;
 use super::resp::{first_message, first_word};
+use super::rewrite::replace;
 use super::rules::{Armed, Close, Flow, Rules, Takes};
+
+const HOST: &[u8] = b"127.0.0.1";
 
 pub(crate) type Traps = Arc<Mutex<Vec<Armed>>>;
 
@@ -72,9 +75,10 @@ async fn transfer(
     let up = Pump::new(from_client, to_server, rules.clone(), |rules| {
         rules.to_server
     });
-    let down = Pump::new(from_server, to_client, rules.clone(), |rules| {
+    let mut down = Pump::new(from_server, to_client, rules.clone(), |rules| {
         rules.to_client
     });
+    down.renames = true;
     tokio::select! {
         end = up.run(|message, _| waiting.lock().unwrap_or_else(PoisonError::into_inner).request(message, traps)) => end,
         end = down.run(|message, rules| waiting.lock().unwrap_or_else(PoisonError::into_inner).reply(message, rules)) => end,
@@ -179,6 +183,8 @@ struct Pump<'a> {
     travelling: VecDeque<(Instant, Vec<u8>)>,
     /// The bytes are no Redis protocol; they go on as they are.
     opaque: bool,
+    /// Servers have other addresses on this side.
+    renames: bool,
 }
 
 impl<'a> Pump<'a> {
@@ -196,6 +202,7 @@ impl<'a> Pump<'a> {
             part: Vec::new(),
             travelling: VecDeque::new(),
             opaque: false,
+            renames: false,
         }
     }
 
@@ -253,7 +260,11 @@ impl<'a> Pump<'a> {
                 Ok(None) => return None,
                 Ok(Some(end)) => {
                     let rest = self.part.split_off(end);
-                    let message = std::mem::replace(&mut self.part, rest);
+                    let mut message = std::mem::replace(&mut self.part, rest);
+                    // five digits stand in many answers, and mean a port only beside a host
+                    if self.renames && message.windows(HOST.len()).any(|part| part == HOST) {
+                        replace(&mut message, &rules.words);
+                    }
                     match judge(&message, rules) {
                         Fate::Forward => self.travelling.push_back((due, message)),
                         Fate::Drop => {}

@@ -101,9 +101,24 @@ impl Proxy {
         self.change(|rules| {
             *rules = Rules {
                 cuts: rules.cuts,
+                words: Arc::clone(&rules.words),
                 ..Rules::default()
             }
         });
+    }
+
+    /// From now on the server's answers name other ports on 127.0.0.1 than it names: each pair is its own, and the other.
+    ///
+    /// # Panics
+    /// When two ports of a pair have not the same number of digits.
+    pub fn rename(&self, ports: &[(u16, u16)]) {
+        let words = ports.iter().map(|(from, to)| {
+            let (from, to) = (from.to_string(), to.to_string());
+            assert_eq!(from.len(), to.len(), "{from} and {to} differ in length");
+            (from.into_bytes(), to.into_bytes())
+        });
+        let words = Arc::new(words.collect());
+        self.change(|rules| rules.words = words);
     }
 
     /// Each direction takes this long.

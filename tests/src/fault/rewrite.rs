@@ -111,7 +111,7 @@ async fn carry(client: TcpStream, server: TcpStream, words: Vec<(Vec<u8>, Vec<u8
     }
 }
 
-fn replace(message: &mut [u8], words: &[(Vec<u8>, Vec<u8>)]) {
+pub(super) fn replace(message: &mut [u8], words: &[(Vec<u8>, Vec<u8>)]) {
     for (from, to) in words {
         let mut start = 0;
         while let Some(at) = message

@@ -1,5 +1,6 @@
 //! What the network does at this moment.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -34,6 +35,8 @@ pub(crate) struct Rules {
     pub(crate) to_client: Flow,
     pub(crate) delay: Duration,
     pub(crate) drop_messages: bool,
+    /// In what the server says about addresses: what is looked for, and what stands there instead.
+    pub(crate) words: Arc<Vec<(Vec<u8>, Vec<u8>)>>,
     /// Counts the cuts; a connection that was made before the last one ends.
     pub(crate) cuts: u64,
     pub(crate) close: Close,
@@ -47,6 +50,7 @@ impl Default for Rules {
             to_client: Flow::Pass,
             delay: Duration::ZERO,
             drop_messages: false,
+            words: Arc::default(),
             cuts: 0,
             close: Close::Fin,
         }

@@ -22,6 +22,7 @@ pub use monitor::{Mark, Monitor, Seen, follow};
 pub use port::Port;
 pub use raw::Raw;
 pub use rights::documented_rights;
+use settings::Duty;
 pub use settings::{ClientCertificate, Settings};
 pub use tls::Certificates;
 
@@ -57,8 +58,12 @@ impl RedisServer {
         let tls = settings
             .tls
             .map(|_| (Port::claim(), Certificates::new(folder.path())));
+        let port = match settings.duty {
+            Duty::Cluster => Port::claim_with_bus(),
+            Duty::Data | Duty::Sentinel => Port::claim(),
+        };
         let mut server = Self {
-            port: Port::claim(),
+            port,
             folder,
             clock,
             tls,
@@ -84,6 +89,17 @@ impl RedisServer {
     #[must_use]
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port.number())
+    }
+
+    /// Its port on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.number()
+    }
+
+    /// Whether its process runs, be it stopped.
+    pub fn runs(&mut self) -> bool {
+        self.process.as_mut().is_some_and(Child::runs)
     }
 
     /// `127.0.0.1:port` for TLS, and the files of the certificates.
@@ -226,10 +242,15 @@ impl RedisServer {
             let asks = self.settings.tls == Some(ClientCertificate::Required);
             lines += &certificates.lines(port.number(), asks);
         }
-        std::fs::write(&configuration, lines).expect("the server's own folder is writable");
+        let is_sentinel = self.settings.duty == Duty::Sentinel;
+        // a sentinel writes into its file what it has learnt
+        if !(is_sentinel && configuration.exists()) {
+            std::fs::write(&configuration, lines).expect("the server's own folder is writable");
+        }
         let mut command = Command::new("redis-server");
         command
             .arg(&configuration)
+            .args(is_sentinel.then_some("--sentinel"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());

@@ -19,6 +19,19 @@ impl Port {
     /// Claims one.
     #[must_use]
     pub fn claim() -> Self {
+        Self::claim_in(20_000..30_000, |_| true)
+    }
+
+    /// Claims one whose neighbour, 10,000 above, is free as well, and is taken for no outgoing connection: a cluster's servers
+    /// talk there.
+    #[must_use]
+    pub fn claim_with_bus() -> Self {
+        Self::claim_in(20_000..22_700, |number| {
+            TcpListener::bind(("127.0.0.1", number + 10_000)).is_ok()
+        })
+    }
+
+    fn claim_in(range: std::ops::Range<u16>, suits: impl Fn(u16) -> bool) -> Self {
         let folder = std::env::temp_dir().join("lock-test-ports");
         std::fs::create_dir_all(&folder).unwrap_or_else(|error| {
             panic!(
@@ -27,17 +40,18 @@ impl Port {
             )
         });
         for _ in 0..10_000 {
-            let number = rand::rng().random_range(20_000..30_000);
+            let number = rand::rng().random_range(range.clone());
             let claim = File::create(folder.join(number.to_string()))
                 .expect("the claims' folder is writable");
-            if claim.try_lock().is_ok() && TcpListener::bind(("127.0.0.1", number)).is_ok() {
+            let free = || TcpListener::bind(("127.0.0.1", number)).is_ok() && suits(number);
+            if claim.try_lock().is_ok() && free() {
                 return Self {
                     number,
                     _claim: claim,
                 };
             }
         }
-        panic!("no free port between 20000 and 30000")
+        panic!("no free port in {range:?}")
     }
 
     /// Its number.

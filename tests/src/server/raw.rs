@@ -26,6 +26,15 @@ impl Raw {
         Self(Mutex::new(connection))
     }
 
+    /// Connects to `127.0.0.1:port`, without a password; `None` when nobody answers soon.
+    #[must_use]
+    pub fn try_connect(address: &str) -> Option<Self> {
+        let client = redis::Client::open(format!("redis://{address}")).ok()?;
+        let connection = client.get_connection_with_timeout(timing::moment()).ok()?;
+        connection.set_read_timeout(Some(timing::moment())).ok()?;
+        Some(Self(Mutex::new(connection)))
+    }
+
     /// Executes a command.
     pub fn attempt<T: FromRedisValue>(&self, command: &[&str]) -> RedisResult<T> {
         let (name, arguments) = command.split_first().expect("a command has a name");

@@ -12,12 +12,25 @@ pub enum ClientCertificate {
     Required,
 }
 
+/// What a server does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Duty {
+    /// Keeps data.
+    #[default]
+    Data,
+    /// Keeps some of a cluster's data.
+    Cluster,
+    /// Watches over servers that keep data.
+    Sentinel,
+}
+
 /// What a server is started with: no persistence, no password, no further lines unless asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     append_only: bool,
     password: Option<String>,
     pub(super) own_clock: bool,
+    pub(super) duty: Duty,
     pub(super) tls: Option<ClientCertificate>,
     lines: Vec<String>,
 }
@@ -41,6 +54,20 @@ impl Settings {
     #[must_use]
     pub fn own_clock(mut self) -> Self {
         self.own_clock = true;
+        self
+    }
+
+    /// It is part of a cluster.
+    #[must_use]
+    pub fn cluster(mut self) -> Self {
+        self.duty = Duty::Cluster;
+        self
+    }
+
+    /// It is a sentinel.
+    #[must_use]
+    pub fn sentinel(mut self) -> Self {
+        self.duty = Duty::Sentinel;
         self
     }
 
@@ -79,6 +106,9 @@ impl Settings {
         );
         if let Some(password) = &self.password {
             writeln!(text, "requirepass {password}").expect("writing to a string never fails");
+        }
+        if self.duty == Duty::Cluster {
+            text += "cluster-enabled yes\ncluster-config-file nodes.conf\n";
         }
         for line in &self.lines {
             writeln!(text, "{line}").expect("writing to a string never fails");
