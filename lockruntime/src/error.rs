@@ -137,6 +137,16 @@ pub enum LockError {
         /// How many answered, and why the others didn't.
         source: BackendError,
     },
+    /// The lock was granted, and too few replicas had it in time (`confirm_replicas`); the grant is undone in the background.
+    #[non_exhaustive]
+    NotReplicated {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How many replicas had it.
+        source: BackendError,
+    },
     /// The backend of this manager can't do what was asked for.
     #[non_exhaustive]
     Unsupported {
@@ -204,6 +214,7 @@ impl LockError {
             | Self::Backend { key, .. }
             | Self::Permission { key, .. }
             | Self::NoQuorum { key, .. }
+            | Self::NotReplicated { key, .. }
             | Self::Unsupported { key, .. } => Some(key),
             Self::InvalidKey { .. } | Self::NotConfigured { .. } => None,
         }
@@ -223,6 +234,7 @@ impl LockError {
             | Self::Backend { mode, .. }
             | Self::Permission { mode, .. }
             | Self::NoQuorum { mode, .. }
+            | Self::NotReplicated { mode, .. }
             | Self::Unsupported { mode, .. }
             | Self::InvalidKey { mode, .. }
             | Self::NotConfigured { mode, .. } => *mode,
@@ -252,9 +264,9 @@ impl LockError {
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
             | Self::HoldCapReached { .. } => true,
-            Self::Backend { source, .. } | Self::NoQuorum { source, .. } => {
-                source.kind().is_transient()
-            }
+            Self::Backend { source, .. }
+            | Self::NoQuorum { source, .. }
+            | Self::NotReplicated { source, .. } => source.kind().is_transient(),
             Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
             | Self::InvalidLease { .. }
@@ -271,6 +283,8 @@ impl LockError {
             Self::Permission { key, mode, source }
         } else if source.kind() == BackendErrorKind::NoQuorum {
             Self::NoQuorum { key, mode, source }
+        } else if source.kind() == BackendErrorKind::NotReplicated {
+            Self::NotReplicated { key, mode, source }
         } else {
             Self::Backend { key, mode, source }
         }
@@ -357,6 +371,9 @@ impl fmt::Display for LockError {
             Self::NoQuorum { key, source, .. } => {
                 write!(f, "lock {key:?} could not be decided: {source}")
             }
+            Self::NotReplicated { key, source, .. } => {
+                write!(f, "lock {key:?} is not safe from a failover: {source}")
+            }
             Self::Unsupported { key, what, .. } => {
                 write!(f, "lock {key:?}: this backend has no {what}")
             }
@@ -369,7 +386,8 @@ impl Error for LockError {
         match self {
             Self::Backend { source, .. }
             | Self::Permission { source, .. }
-            | Self::NoQuorum { source, .. } => Some(source),
+            | Self::NoQuorum { source, .. }
+            | Self::NotReplicated { source, .. } => Some(source),
             Self::Busy { .. }
             | Self::WaitTimedOut { .. }
             | Self::Lost { .. }
@@ -394,6 +412,8 @@ pub enum BackendErrorKind {
     Timeout,
     /// Too few nodes of a quorum answered.
     NoQuorum,
+    /// Too few replicas have what was written.
+    NotReplicated,
     /// The server is loading its data, runs a long script, or has no master.
     NotReady,
     /// The server is a replica and refuses writes.
@@ -420,6 +440,7 @@ impl BackendErrorKind {
             Self::Unreachable
             | Self::Timeout
             | Self::NoQuorum
+            | Self::NotReplicated
             | Self::NotReady
             | Self::ReadOnly
             | Self::OutOfMemory => true,
@@ -448,7 +469,7 @@ struct Inner {
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     #[cfg_attr(
-        not(feature = "quorum"),
+        not(feature = "redis"),
         expect(dead_code, reason = "only a quorum asks")
     )]
     /// Nothing was sent, so nothing can have been executed.
@@ -467,7 +488,7 @@ impl BackendError {
         }))
     }
 
-    #[cfg(feature = "quorum")]
+    #[cfg(feature = "redis")]
     pub(crate) fn unsent(mut self) -> Self {
         self.0.unsent = true;
         self

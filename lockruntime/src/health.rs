@@ -20,7 +20,7 @@ impl Health {
     }
 
     /// What another server has, each finding once.
-    #[cfg(feature = "quorum")]
+    #[cfg(any(feature = "cluster", feature = "quorum"))]
     pub(crate) fn add(&mut self, other: Self) {
         self.server = self.server.take().or(other.server);
         for finding in other.findings {
@@ -66,6 +66,12 @@ pub enum Finding {
     Polls {
         /// The rights that are missing, as an ACL rule names them.
         rights: Vec<String>,
+    },
+    /// Some slots of a cluster have no master: locks that fall into them can't be had.
+    #[non_exhaustive]
+    Uncovered {
+        /// How many, of 16,384.
+        slots: u16,
     },
     /// The user may not read what tells version, role and memory policy.
     #[non_exhaustive]
@@ -113,6 +119,10 @@ impl fmt::Display for Finding {
                 f,
                 "the user has no right to {}: waiters find their turn by asking, up to a heartbeat late",
                 rights.join(" ")
+            ),
+            Self::Uncovered { slots } => write!(
+                f,
+                "{slots} of the cluster's 16384 slots have no master, and no lock in them can be had; see CLUSTER INFO"
             ),
             Self::Unchecked { right } => write!(
                 f,

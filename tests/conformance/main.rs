@@ -6,8 +6,10 @@
     reason = "a test that panics has failed, as it should"
 )]
 
+mod cluster;
 mod memory;
 mod quorum;
 mod redis;
 mod redis_least;
+mod sentinel;
 mod suite;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use lockruntime::LockManager;
-use tests::fault::Proxy;
 use tests::masters::Masters;
 use tests::server::{Settings, documented_rights};
 use tests::wire::{APP, ENVIRONMENT};
@@ -30,17 +29,6 @@ impl Place for Masters {
         for server in &self.servers {
             tidy::end(server, &format!("boleto:{id}"), timing::lease(), warnings).await;
         }
-    }
-}
-
-/// The ways to all masters at once.
-impl Link for Arc<Vec<Proxy>> {
-    fn cut(&self) {
-        self.iter().for_each(Proxy::black_hole);
-    }
-
-    fn heal(&self) {
-        self.iter().for_each(Proxy::heal);
     }
 }
 

@@ -37,6 +37,7 @@ pub struct LockManagerBuilder {
     tls: Option<TlsSettings>,
     app: Option<String>,
     environment: Option<String>,
+    confirm_replicas: Option<usize>,
     defaults: Defaults,
     hook: Option<Hook>,
     redact: Redact,
@@ -83,6 +84,17 @@ impl LockManagerBuilder {
     /// Where locks are stored, as in [`LockManager::from_url`]; instead of a backend.
     pub fn url(mut self, url: &str) -> Self {
         self.url = Some(url.to_owned());
+        self
+    }
+
+    /// A grant counts only once so many replicas have it; a URL says it as `?confirm_replicas=1`. Else the call is
+    /// [`LockError::NotReplicated`](crate::LockError::NotReplicated), and what was granted is taken back. Renewals count the same
+    /// way: a hold that too few replicas have ends with its lease.
+    ///
+    /// For one Redis with replicas, Sentinel and Cluster. It makes a lock that a failover forgets less likely, and impossible
+    /// only where all replicas are asked for: one that has not got it may be promoted.
+    pub fn confirm_replicas(mut self, replicas: usize) -> Self {
+        self.confirm_replicas = Some(replicas);
         self
     }
 
@@ -207,12 +219,13 @@ impl LockManagerBuilder {
             tls,
             app,
             environment,
+            confirm_replicas,
             defaults,
             hook,
             redact,
         } = self;
         let backend = backend.transpose()?;
-        let location = match (&backend, url) {
+        let mut location = match (&backend, url) {
             (Some(_), Some(_)) => {
                 return Err(ConfigError::new("give a backend or a URL, not both"));
             }
@@ -230,6 +243,12 @@ impl LockManagerBuilder {
             (Some(_), None) => None,
             (None, Some(url)) => Some(Location::parse(&url)?),
         };
+        if let Some(replicas) = confirm_replicas {
+            let Some(location) = &mut location else {
+                return Err(ConfigError::new("confirm_replicas needs a URL"));
+            };
+            location.confirmed_by(replicas)?;
+        }
         let named = location.as_ref();
         let app = app
             .or_else(|| named?.app.clone())

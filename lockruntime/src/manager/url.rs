@@ -9,8 +9,10 @@ use crate::backend::Backend;
 use crate::backend::memory::MemoryBackend;
 #[cfg(feature = "quorum")]
 use crate::backend::quorum::QuorumBackend;
-#[cfg(feature = "redis")]
+#[cfg(feature = "quorum")]
 use crate::backend::redis::RedisBackend;
+#[cfg(feature = "redis")]
+use crate::backend::redis::Servers;
 use crate::error::ConfigError;
 #[cfg(feature = "tls")]
 use crate::tls::TlsSettings;
@@ -19,12 +21,13 @@ use crate::tls::TlsSettings;
 pub(crate) struct Location {
     /// Without the parts of the query that are named below. Of several hosts the first.
     url: Url,
-    /// The other hosts, where several masters decide.
+    /// The other hosts.
     #[cfg_attr(
         not(feature = "redis"),
         expect(dead_code, reason = "only servers are several")
     )]
-    others: Option<Vec<Url>>,
+    others: Vec<Url>,
+    kind: Kind,
     pub(crate) app: Option<String>,
     pub(crate) environment: Option<String>,
     #[cfg_attr(
@@ -33,6 +36,32 @@ pub(crate) struct Location {
     )]
     protocol: Protocol,
     tls: TlsFiles,
+    #[cfg_attr(
+        not(feature = "sentinel"),
+        expect(dead_code, reason = "only sentinels are asked")
+    )]
+    sentinel: Login,
+    confirm_replicas: Option<usize>,
+}
+
+/// What the hosts are to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// There is one.
+    One,
+    /// Masters of which a majority decides.
+    Quorum,
+    /// They tell where the master of this name is.
+    Sentinels(String),
+    /// Some of the servers of a cluster.
+    Cluster,
+}
+
+/// As whom to speak to sentinels.
+#[derive(Default)]
+struct Login {
+    user: Option<String>,
+    password: Option<String>,
 }
 
 /// How to speak to a server.
@@ -52,11 +81,21 @@ struct TlsFiles {
     key: Option<String>,
 }
 
-const SCHEMES: &str = "memory://, redis://host:6379, rediss://host:6379, redis+unix:///path/redis.sock or \
+const SCHEMES: &str = "memory://, redis://host:6379, rediss://host:6379, redis+unix:///path/redis.sock, \
+                       redis+sentinel://host:26379,host:26379,host:26379/mymaster, redis+cluster://host:6379,host:6379 or \
                        redlock://host:6379,host:6379,host:6379";
 
-/// Schemes with several hosts, and what each host is by itself.
-const OF_SEVERAL: [(&str, &str); 2] = [("redlock", "redis"), ("rediss+redlock", "rediss")];
+/// Schemes with several hosts, what each host is by itself, and what they are to each other.
+static OF_SEVERAL: [(&str, &str, Kind); 6] = [
+    ("redlock", "redis", Kind::Quorum),
+    ("rediss+redlock", "rediss", Kind::Quorum),
+    ("redis+sentinel", "redis", Kind::Sentinels(String::new())),
+    ("rediss+sentinel", "rediss", Kind::Sentinels(String::new())),
+    ("redis+cluster", "redis", Kind::Cluster),
+    ("rediss+cluster", "rediss", Kind::Cluster),
+];
+
+const SENTINEL_PORT: u16 = 26_379;
 
 impl fmt::Debug for Location {
     /// Without the URL, which may have a password.
@@ -71,14 +110,18 @@ impl fmt::Debug for Location {
 
 impl Location {
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let (first, others) = split(text);
+        let (kind, first, others) = split(text);
         let mut url = read(&first)?;
-        let others = others
-            .map(|urls| urls.iter().map(|url| read(url)).collect())
-            .transpose()?;
+        let mut others: Vec<_> = others
+            .iter()
+            .map(|url| read(url))
+            .collect::<Result<_, _>>()?;
         let (mut app, mut environment) = (None, None);
         let mut protocol = Protocol::default();
         let mut tls = TlsFiles::default();
+        let (mut sentinel, mut database) = (Login::default(), None);
+        let mut confirm_replicas = None;
+        let of_sentinels = matches!(kind, Kind::Sentinels(_));
         let mut rest = Vec::new();
         for (name, value) in url.query_pairs() {
             let remote = ["redis", "rediss", "redis+unix"].contains(&url.scheme());
@@ -101,6 +144,12 @@ impl Location {
                         "the lock URL's {name} is for TLS; write rediss://"
                     )));
                 }
+                "sentinel_user" if of_sentinels => sentinel.user = Some(value.into_owned()),
+                "sentinel_password" if of_sentinels => sentinel.password = Some(value.into_owned()),
+                "db" if of_sentinels => database = Some(number(&value, "db")?),
+                "confirm_replicas" if remote && kind != Kind::Quorum => {
+                    confirm_replicas = Some(number(&value, "confirm_replicas")?);
+                }
                 "tls_ca" if remote => tls.ca = Some(value.into_owned()),
                 "tls_cert" if remote => tls.certificate = Some(value.into_owned()),
                 "tls_key" if remote => tls.key = Some(value.into_owned()),
@@ -112,18 +161,33 @@ impl Location {
         for (name, value) in rest {
             let known = url.scheme() == "redis+unix" && ["db", "user", "pass"].contains(&&*name);
             if !known {
-                return Err(unknown(url.scheme(), &name, cut));
+                return Err(unknown(url.scheme(), &kind, &name, cut));
             }
             url.query_pairs_mut().append_pair(&name, &value);
         }
+        let kind = placed(kind, std::iter::once(&mut url).chain(&mut others), database)?;
         Ok(Self {
             url,
             others,
+            kind,
             app,
             environment,
             protocol,
             tls,
+            sentinel,
+            confirm_replicas,
         })
+    }
+
+    /// A grant counts only when so many replicas have it.
+    pub(crate) fn confirmed_by(&mut self, replicas: usize) -> Result<(), ConfigError> {
+        if self.url.scheme() == "memory" || self.kind == Kind::Quorum {
+            return Err(ConfigError::new(
+                "confirm_replicas is for one Redis with replicas, Sentinel and Cluster; memory and a quorum have none",
+            ));
+        }
+        self.confirm_replicas = Some(replicas);
+        Ok(())
     }
 
     /// Whether certificates have a use here.
@@ -137,10 +201,7 @@ impl Location {
             "memory" => Ok(Arc::new(MemoryBackend::new())),
             #[cfg(feature = "redis")]
             "redis" | "redis+unix" => {
-                let servers = self
-                    .hosts()
-                    .map(|url| RedisBackend::from_url(url, self.protocol.into()));
-                self.of_servers(servers.collect::<Result<_, _>>()?)
+                self.of_servers(Servers::new(self.hosts(), self.protocol.into())?)
             }
             #[cfg(not(feature = "redis"))]
             scheme @ ("redis" | "redis+unix") => Err(ConfigError::new(format!(
@@ -160,9 +221,6 @@ impl Location {
                     "rediss:// needs lockruntime's feature `tls`, which is switched off; without TLS write redis://",
                 ))
             }
-            scheme @ ("redis+sentinel" | "redis+cluster") => Err(ConfigError::new(format!(
-                "{scheme}:// is not available yet; write {SCHEMES}"
-            ))),
             scheme => Err(ConfigError::new(format!(
                 "{scheme}:// is not a lock URL; write {SCHEMES}"
             ))),
@@ -171,27 +229,40 @@ impl Location {
 
     #[cfg(feature = "redis")]
     fn hosts(&self) -> impl Iterator<Item = &Url> {
-        std::iter::once(&self.url).chain(self.others.iter().flatten())
+        std::iter::once(&self.url).chain(&self.others)
     }
 
-    /// One server, or the masters of a quorum.
+    /// What the servers are together.
     #[cfg(feature = "redis")]
-    fn of_servers(&self, mut servers: Vec<RedisBackend>) -> Result<Arc<dyn Backend>, ConfigError> {
-        #[cfg(feature = "quorum")]
-        if self.others.is_some() {
-            let nodes = servers.into_iter().map(RedisBackend::into_node);
-            return Ok(Arc::new(QuorumBackend::of(nodes.collect())?));
+    fn of_servers(&self, servers: Servers) -> Result<Arc<dyn Backend>, ConfigError> {
+        let servers = servers.confirmed_by(self.confirm_replicas.filter(|replicas| *replicas > 0));
+        match &self.kind {
+            Kind::One => {
+                let server = servers.apart()?.pop();
+                Ok(Arc::new(server.ok_or_else(|| {
+                    ConfigError::new(format!("the lock URL has no host; write {SCHEMES}"))
+                })?))
+            }
+            #[cfg(feature = "quorum")]
+            Kind::Quorum => {
+                let nodes = servers.apart()?.into_iter().map(RedisBackend::into_node);
+                Ok(Arc::new(QuorumBackend::of(nodes.collect())?))
+            }
+            #[cfg(not(feature = "quorum"))]
+            Kind::Quorum => Err(without("redlock", "quorum")),
+            #[cfg(feature = "sentinel")]
+            Kind::Sentinels(master) => {
+                let Login { user, password } = &self.sentinel;
+                let backend = servers.master(master, user.as_deref(), password.as_deref())?;
+                Ok(Arc::new(backend))
+            }
+            #[cfg(not(feature = "sentinel"))]
+            Kind::Sentinels(_) => Err(without("redis+sentinel", "sentinel")),
+            #[cfg(feature = "cluster")]
+            Kind::Cluster => Ok(Arc::new(servers.cluster()?)),
+            #[cfg(not(feature = "cluster"))]
+            Kind::Cluster => Err(without("redis+cluster", "cluster")),
         }
-        #[cfg(not(feature = "quorum"))]
-        if self.others.is_some() {
-            return Err(ConfigError::new(
-                "redlock:// needs lockruntime's feature `quorum`, which is switched off",
-            ));
-        }
-        let server = servers.pop();
-        Ok(Arc::new(server.ok_or_else(|| {
-            ConfigError::new(format!("the lock URL has no host; write {SCHEMES}"))
-        })?))
     }
 
     /// A server over TLS, with certificates from elsewhere than the URL's files.
@@ -212,12 +283,70 @@ impl Location {
 
     #[cfg(feature = "tls")]
     fn tls_backend(&self, tls: &TlsSettings) -> Result<Arc<dyn Backend>, ConfigError> {
-        let servers = self.hosts().map(|url| {
-            // the same place in the words of `redis://`: the handshake is ours, not the client library's
-            let plain = url.as_str().replacen("rediss", "redis", 1);
-            RedisBackend::over_tls(&read(&plain)?, self.protocol.into(), tls)
-        });
-        self.of_servers(servers.collect::<Result<_, _>>()?)
+        // the same places in the words of `redis://`: the handshake is ours, not the client library's
+        let plain = self
+            .hosts()
+            .map(|url| read(&url.as_str().replacen("rediss", "redis", 1)));
+        let plain = plain.collect::<Result<Vec<_>, _>>()?;
+        self.of_servers(Servers::new(&plain, self.protocol.into())?.over_tls(tls)?)
+    }
+}
+
+#[cfg(all(
+    feature = "redis",
+    not(all(feature = "cluster", feature = "quorum", feature = "sentinel"))
+))]
+fn without(scheme: &str, feature: &str) -> ConfigError {
+    ConfigError::new(format!(
+        "{scheme}:// needs lockruntime's feature `{feature}`, which is switched off"
+    ))
+}
+
+fn number<T: std::str::FromStr>(value: &str, name: &str) -> Result<T, ConfigError> {
+    let number = value.parse().ok();
+    number.ok_or_else(|| ConfigError::new(format!("the lock URL's {name} is a number")))
+}
+
+/// Takes the master's name out of the path of sentinels, and sees to it that a cluster names no database.
+fn placed<'a>(
+    kind: Kind,
+    urls: impl Iterator<Item = &'a mut Url>,
+    database: Option<u32>,
+) -> Result<Kind, ConfigError> {
+    match kind {
+        Kind::Sentinels(_) => {
+            let mut master = String::new();
+            for url in urls {
+                if master.is_empty() {
+                    master = url.path().trim_matches('/').to_owned();
+                }
+                url.set_path(
+                    &database
+                        .map(|number| number.to_string())
+                        .unwrap_or_default(),
+                );
+                if url.port().is_none() && url.set_port(Some(SENTINEL_PORT)).is_err() {
+                    return Err(ConfigError::new(
+                        "the lock URL has no host between its commas",
+                    ));
+                }
+            }
+            if master.is_empty() || master.contains(['/', '%']) {
+                return Err(ConfigError::new(
+                    "the lock URL names no master; write redis+sentinel://host:26379,host:26379/mymaster",
+                ));
+            }
+            Ok(Kind::Sentinels(master))
+        }
+        Kind::Cluster => {
+            for url in urls {
+                if !["", "/", "/0"].contains(&url.path()) {
+                    return Err(ConfigError::new("a cluster has no database but 0"));
+                }
+            }
+            Ok(kind)
+        }
+        Kind::One | Kind::Quorum => Ok(kind),
     }
 }
 
@@ -230,14 +359,14 @@ fn read(text: &str) -> Result<Url, ConfigError> {
     })
 }
 
-/// A URL of several hosts as one for each of them; else the text alone, and no others.
-fn split(text: &str) -> (String, Option<Vec<String>>) {
-    let of_several = OF_SEVERAL.iter().find_map(|(several, one)| {
+/// A URL of several hosts as one for each of them, the first apart; else the text alone.
+fn split(text: &str) -> (Kind, String, Vec<String>) {
+    let of_several = OF_SEVERAL.iter().find_map(|(several, one, kind)| {
         let rest = text.strip_prefix(several)?.strip_prefix("://")?;
-        Some((one, rest))
+        Some((one, kind, rest))
     });
-    let Some((scheme, rest)) = of_several else {
-        return (text.to_owned(), None);
+    let Some((scheme, kind, rest)) = of_several else {
+        return (Kind::One, text.to_owned(), Vec::new());
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, place) = rest.split_at(end);
@@ -251,7 +380,7 @@ fn split(text: &str) -> (String, Option<Vec<String>>) {
     let first = urls.next().unwrap_or_default();
     // the query is the same for all, and read once
     let others = urls.map(|url| url.split(['?', '#']).next().unwrap_or_default().to_owned());
-    (first, Some(others.collect()))
+    (kind.clone(), first, others.collect())
 }
 
 #[cfg(feature = "redis")]
@@ -296,20 +425,33 @@ impl TlsFiles {
 
 /// A parameter that this URL can't have. A name may be the rest of a password with an unescaped question mark: only plain
 /// words are shown, and none where an @ follows.
-fn unknown(scheme: &str, name: &str, cut: bool) -> ConfigError {
+fn unknown(scheme: &str, kind: &Kind, name: &str, cut: bool) -> ConfigError {
     let plain = !cut && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
     let shown = if plain && name.len() < 20 {
         format!("the unknown parameter {name:?}")
     } else {
         "an unknown parameter (a '?' in a password is written %3F)".to_owned()
     };
-    let known = match scheme {
-        "redis" => "app, env and protocol",
-        "redis+unix" => "app, env, protocol, user, pass and db",
-        "rediss" => "app, env, protocol, tls_ca, tls_cert and tls_key",
-        _ => "app and env",
-    };
-    ConfigError::new(format!("the lock URL has {shown}; known are {known}"))
+    let mut known = vec!["app", "env"];
+    if scheme != "memory" {
+        known.push("protocol");
+    }
+    match scheme {
+        "redis+unix" => known.extend(["user", "pass", "db"]),
+        "rediss" => known.extend(["tls_ca", "tls_cert", "tls_key"]),
+        _ => {}
+    }
+    if let Kind::Sentinels(_) = kind {
+        known.extend(["db", "sentinel_user", "sentinel_password"]);
+    }
+    if scheme != "memory" && *kind != Kind::Quorum {
+        known.push("confirm_replicas");
+    }
+    let last = known.pop().unwrap_or_default();
+    let known = known.join(", ");
+    ConfigError::new(format!(
+        "the lock URL has {shown}; known are {known} and {last}"
+    ))
 }
 
 #[cfg(test)]
@@ -370,11 +512,42 @@ mod tests {
         let location = Location::parse("redlock://u:p@a:1,b:2,c/3?app=x").unwrap();
         assert_eq!(location.app.as_deref(), Some("x"));
         assert_eq!(location.url.as_str(), "redis://u:p@a:1/3");
-        let others = location.others.unwrap();
-        let others: Vec<_> = others.iter().map(Url::as_str).collect();
+        let others: Vec<_> = location.others.iter().map(Url::as_str).collect();
         assert_eq!(others, ["redis://u:p@b:2/3", "redis://u:p@c/3"]);
         let location = Location::parse("rediss+redlock://a,b,c").unwrap();
         assert_eq!(location.url.as_str(), "rediss://a");
+    }
+
+    #[test]
+    fn sentinels_have_a_port_of_their_own_and_the_path_names_the_master() {
+        let text =
+            "redis+sentinel://u:p@a,b:7/mymaster?db=2&sentinel_password=s&confirm_replicas=1";
+        let location = Location::parse(text).unwrap();
+        assert_eq!(location.kind, Kind::Sentinels("mymaster".to_owned()));
+        assert_eq!(location.url.as_str(), "redis://u:p@a:26379/2");
+        assert_eq!(location.others[0].as_str(), "redis://u:p@b:7/2");
+        assert_eq!(location.sentinel.password.as_deref(), Some("s"));
+        assert_eq!(location.confirm_replicas, Some(1));
+        assert!(wrong("redis+sentinel://a,b").contains("names no master"));
+        assert!(wrong("redis+sentinel://a,b/m?db=x").contains("number"));
+        assert!(wrong("redis://a?sentinel_password=s").contains("sentinel_password"));
+    }
+
+    #[test]
+    fn a_cluster_has_one_database() {
+        let location = Location::parse("rediss+cluster://u:p@a:1,b:2?env=x").unwrap();
+        assert_eq!(location.kind, Kind::Cluster);
+        assert_eq!(location.url.as_str(), "rediss://u:p@a:1");
+        assert!(wrong("redis+cluster://a,b/1").contains("database"));
+    }
+
+    #[test]
+    fn what_has_no_replicas_confirms_by_none() {
+        for url in ["memory://", "redlock://a,b,c"] {
+            let mut location = Location::parse(url).unwrap();
+            assert!(location.confirmed_by(1).is_err(), "{url}");
+            assert!(Location::parse(&format!("{url}?confirm_replicas=1")).is_err());
+        }
     }
 
     #[test]
@@ -387,7 +560,6 @@ mod tests {
     #[test]
     fn what_cannot_be_used_is_named_without_the_password() {
         assert!(wrong("localhost:6379").contains("redis://host:6379"));
-        assert!(wrong("redis+cluster://a,b,c").contains("not available yet"));
         assert!(wrong("http://localhost").contains("not a lock URL"));
         assert!(wrong("memory://?ap=x").contains("\"ap\""));
         for text in [

@@ -229,6 +229,7 @@ impl<'a> Event<'a> {
             | LockError::Backend { .. }
             | LockError::Permission { .. }
             | LockError::NoQuorum { .. }
+            | LockError::NotReplicated { .. }
             | LockError::Unsupported { .. } => Self::Failed { lock, error },
         }
     }

@@ -103,7 +103,9 @@ impl Refusal {
                 detail: "The service is shutting down. Nothing was done; try again.",
                 retry_after: None,
             },
-            LockError::Backend { .. } | LockError::NoQuorum { .. } => Self {
+            LockError::Backend { .. }
+            | LockError::NoQuorum { .. }
+            | LockError::NotReplicated { .. } => Self {
                 status: 503,
                 name: "lock-unavailable",
                 title: "Lock unavailable",

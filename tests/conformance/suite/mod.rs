@@ -8,10 +8,12 @@ pub(crate) mod queueing;
 pub(crate) mod several;
 pub(crate) mod taking;
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lockruntime::backend::Snapshot;
 use lockruntime::{LockError, LockManager};
+use tests::fault::Proxy;
 use tests::timing;
 
 /// One backend.
@@ -35,6 +37,23 @@ pub(crate) trait Link: Send {
     fn cut(&self);
     /// Brings it back.
     fn heal(&self);
+}
+
+/// The ways to all servers at once.
+impl Link for Arc<Vec<Proxy>> {
+    fn cut(&self) {
+        self.iter().for_each(Proxy::black_hole);
+    }
+
+    fn heal(&self) {
+        self.iter().for_each(Proxy::heal);
+    }
+}
+
+/// A name for the environment of one case, where several share their servers.
+pub(crate) fn new_environment() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("case{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// One case on one backend.

@@ -1,4 +1,4 @@
-//! Locks on one Redis: the verbs in terms of scripts.
+//! Locks on Redis, the same for every topology: the verbs in terms of scripts.
 
 mod connect;
 #[cfg(fuzzing)]
@@ -7,35 +7,37 @@ mod info;
 mod keys;
 #[cfg(feature = "quorum")]
 mod node;
+mod operating;
 mod record;
+mod replicas;
 mod reply;
 mod rights;
 mod scan;
 mod script;
+mod servers;
 mod survey;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use redis::{Client, IntoConnectionInfo, ProtocolVersion, RedisError, Value};
-use url::Url;
+use redis::Value;
 
 use super::{
-    Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Eviction, Listed,
-    Listing, Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups, Withdraw,
-    Withdrawn,
+    Answer, Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Eviction,
+    Listed, Listing, Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups,
+    Withdraw, Withdrawn,
 };
 use crate::clock::{self, millis_up};
-use crate::error::ConfigError;
 use crate::health::Health;
-#[cfg(feature = "tls")]
-use crate::tls::TlsSettings;
-use crate::token::OwnerToken;
-use connect::{Endpoint, Failure, Line, Link, look};
+use crate::token::{FencingToken, OwnerToken};
+use connect::{Link, Way, Ways};
+use replicas::{Confirming, Replicas};
 use reply::AskReply;
 use script::{Script, Scripts};
+pub(crate) use servers::Servers;
 
 /// How long a call waits for a connection where there is none.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -44,10 +46,10 @@ const CORRECTIONS: u32 = 3;
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(1);
 const SHOWN: usize = 1_000;
 
-/// Locks on one Redis, 6.2 or later, or a server that speaks like it.
+/// Locks on one Redis, 6.2 or later, or a server that speaks like it; on the master that sentinels name, or on a cluster.
 ///
-/// It has one connection, whatever the number of locks and waiters: requests share it, and wake-ups arrive on it (RESP3). With
-/// RESP2 it has a second one for the wake-ups.
+/// It has one connection to each server, whatever the number of locks and waiters: requests share it, and wake-ups arrive on it
+/// (RESP3). With RESP2, and with a cluster, there is one more for the wake-ups.
 #[derive(Debug)]
 pub struct RedisBackend {
     shared: Arc<Shared>,
@@ -55,309 +57,312 @@ pub struct RedisBackend {
 
 #[derive(Debug)]
 struct Shared {
-    line: Line,
+    ways: Ways,
     scripts: Scripts,
+    replicas: Option<Replicas>,
 }
 
 impl RedisBackend {
-    /// The server of `url`, without its query, spoken to in this protocol.
-    pub(crate) fn from_url(url: &Url, protocol: ProtocolVersion) -> Result<Self, ConfigError> {
-        Ok(Self::at(endpoint(url, protocol)?))
+    fn on(ways: Ways) -> Self {
+        Self::confirmed_on(ways, None)
     }
 
-    /// The same over TLS; `url` as for `redis://`.
-    #[cfg(feature = "tls")]
-    pub(crate) fn over_tls(
-        url: &Url,
-        protocol: ProtocolVersion,
-        tls: &TlsSettings,
-    ) -> Result<Self, ConfigError> {
-        Ok(Self::at(endpoint(url, protocol)?.over_tls(tls)?))
-    }
-
-    /// The server of an application's own client, with its user, database, protocol and TLS.
-    pub(crate) fn from_client(client: &Client) -> Result<Self, ConfigError> {
-        let server = client.get_connection_info().clone();
-        Ok(Self::at(Endpoint::new(server).map_err(unreadable)?))
-    }
-
-    fn at(endpoint: Endpoint) -> Self {
+    /// Where a grant counts only when so many replicas have it.
+    fn confirmed_on(ways: Ways, replicas: Option<Replicas>) -> Self {
         Self {
             shared: Arc::new(Shared {
-                line: Line::new(endpoint),
+                ways: ways.waiting(replicas.is_some()),
                 scripts: Scripts::new(),
+                replicas,
             }),
         }
     }
 }
 
-fn endpoint(url: &Url, protocol: ProtocolVersion) -> Result<Endpoint, ConfigError> {
-    let server = url.as_str().into_connection_info().map_err(unreadable)?;
-    let settings = server.redis_settings().clone().set_protocol(protocol);
-    Endpoint::new(server.set_redis_settings(settings)).map_err(unreadable)
-}
-
-/// The client's own words may repeat the URL, and with it the password.
-fn unreadable(_: RedisError) -> ConfigError {
-    ConfigError::new("the redis URL can't be read; write redis://user:password@host:6379/0")
-}
-
-/// Why a call has no answer, and whether the server may have executed it.
+/// Why a call has no answer, and whether a server may have executed it.
 struct NoAnswer {
     error: BackendError,
     may_run: bool,
 }
 
+/// How long a call may take.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// To connect, where there is no connection.
+    connect: Duration,
+    /// To be answered, from then on.
+    answer: Duration,
+}
+
+impl Limits {
+    fn of(answer: Duration) -> Self {
+        Self {
+            connect: CONNECT_LIMIT,
+            answer,
+        }
+    }
+}
+
 impl Shared {
+    /// Calls a script on the server that has these keys; on which connection, and what it answered.
     async fn call(
         &self,
         script: &Script,
-        link: &Link,
-        limit: Duration,
         keys: &[String],
-        arguments: &[&[u8]],
-    ) -> Result<Value, NoAnswer> {
-        match link.within(limit, script.call(link, keys, arguments)).await {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(error)) => {
-                // an error that the server answers comes before the script's first write
-                let may_run =
-                    error.is_io_error() || error.is_connection_dropped() || error.code().is_none();
-                Err(NoAnswer {
-                    error: reply::failed(self.line.address(), error),
-                    may_run,
-                })
+        limits: Limits,
+        arguments: impl Fn(&Link) -> Vec<String>,
+    ) -> Result<(Arc<Link>, Value), NoAnswer> {
+        let mut way = self.way(keys, limits);
+        loop {
+            let link = way.link().await.map_err(|error| NoAnswer {
+                error: error.unsent(),
+                may_run: false,
+            })?;
+            let arguments = arguments(&link);
+            let call = script.call(&link, way.is_asking(), keys, &arguments);
+            match link.within(way.left(), call).await {
+                Some(Ok(value)) => return Ok((link, value)),
+                Some(Err(error)) => {
+                    if way.turns(&link, &error).await {
+                        continue;
+                    }
+                    // an error that the server answers comes before the script's first write
+                    let may_run = error.is_io_error()
+                        || error.is_connection_dropped()
+                        || error.code().is_none();
+                    return Err(NoAnswer {
+                        error: reply::failed(link.address(), error),
+                        may_run,
+                    });
+                }
+                None => {
+                    way.silent();
+                    return Err(NoAnswer {
+                        error: no_answer(&link, limits.answer),
+                        may_run: true,
+                    });
+                }
             }
-            None => Err(NoAnswer {
-                error: self.no_answer(limit),
-                may_run: true,
-            }),
         }
     }
 
-    async fn health(&self) -> Result<Health, BackendError> {
-        let link = match self.line.try_link(CONNECT_LIMIT).await {
-            Ok(link) => link,
-            Err(Failure::Rights(missing)) => {
-                let mut health = Health::new();
-                health.findings.push(look::missing(&missing));
-                return Ok(health);
-            }
-            Err(failure) => return Err(failure.into_error(self.line.address())),
-        };
-        look::at(&link).await.ok_or_else(|| {
-            let message = format!(
-                "Redis at {} gave no answer to INFO in time; it may be overloaded or cut off",
-                self.line.address()
-            );
-            BackendError::new(BackendErrorKind::Timeout, message)
-        })
+    fn way<'a>(&'a self, keys: &'a [String], limits: Limits) -> Way<'a> {
+        let record = keys.first().map_or("", String::as_str);
+        Way::new(&self.ways, record, limits.connect, limits.answer)
+    }
+
+    /// The channel on which waiters of this process are to be told instead of by the answer: where a grant has to be confirmed
+    /// first, that of nobody.
+    fn own_channel<'a>(&self, link: &Link, channel: &'a str) -> &'a str {
+        match self.replicas {
+            Some(_) => "",
+            None => channel_of(link, channel),
+        }
     }
 
     async fn ask(&self, ask: &Ask) -> Asked {
-        let link = match self.line.link(CONNECT_LIMIT).await {
-            Ok(link) => link,
-            Err(error) => return Asked::new(Err(error), 0),
-        };
         let keys = keys::of(&ask.record);
         let rest = record::encode_rest(&ask.record, &ask.holder, ask.lease);
-        let ticket = ask.ticket.to_string();
-        let member = ask.member();
-        let [lease, claim, beat] =
-            [ask.lease, ask.claim, ask.beat].map(|time| millis_up(time).to_string());
-        let mode = ask.mode.to_string();
-        let channel = channel_of(&link, &ask.channel);
-        let most = ask.max_waiters.map(|most| most.to_string());
+        let last = AtomicU64::new(0);
+        let arguments = |link: &Link| {
+            let until = link.server_now() + millis_up(ask.valid);
+            last.store(until, Ordering::Relaxed);
+            let mut arguments = vec![ask.ticket.to_string(), ask.member()];
+            arguments
+                .extend([ask.lease, ask.claim, ask.beat].map(|time| millis_up(time).to_string()));
+            arguments.extend([
+                ask.mode.to_string(),
+                channel_of(link, &ask.channel).to_owned(),
+                rest.clone(),
+                until.to_string(),
+            ]);
+            arguments.extend(ask.max_waiters.map(|most| most.to_string()));
+            arguments
+        };
         for _ in 0..=CORRECTIONS {
-            let last = link.server_now() + millis_up(ask.valid);
-            let until = last.to_string();
-            let arguments = [
-                &ticket,
-                &member,
-                &lease,
-                &claim,
-                &beat,
-                &mode,
-                channel,
-                rest.as_str(),
-                &until,
-            ];
-            let arguments = arguments.into_iter().chain(most.as_deref());
-            let arguments: Vec<_> = arguments.map(str::as_bytes).collect();
-            let value = match self
-                .call(&self.scripts.ask, &link, ask.valid, &keys, &arguments)
-                .await
-            {
-                Ok(value) => value,
+            let called = self
+                .call(&self.scripts.ask, &keys, Limits::of(ask.valid), arguments)
+                .await;
+            let last = last.load(Ordering::Relaxed);
+            let (link, value) = match called {
+                Ok(answered) => answered,
                 Err(no) => return Asked::new(Err(no.error), if no.may_run { last } else { 0 }),
             };
             match reply::ask(&value) {
                 Some((now, reply)) => {
                     link.server_said(now, clock::now());
                     if let AskReply::Answer(answer) = reply {
-                        return Asked::new(Ok(answer), 0);
+                        return self.confirm(&link, ask, answer, last).await;
                     }
                 }
-                None => return Asked::new(Err(reply::unknown(self.line.address())), last),
+                None => return Asked::new(Err(reply::unknown(link.address())), last),
             }
         }
-        let message = format!(
-            "the clock of Redis at {} jumps; set it once and let it run",
-            self.line.address()
-        );
-        Asked::new(
-            Err(BackendError::new(BackendErrorKind::NotReady, message)),
-            0,
-        )
+        Asked::new(Err(clock_jumps(self.ways.name())), 0)
+    }
+
+    /// A grant counts once its replicas have it; else it is for the keeper to undo.
+    async fn confirm(&self, link: &Link, ask: &Ask, answer: Answer, last: u64) -> Asked {
+        if let (Some(replicas), Answer::Held { token }) = (&self.replicas, &answer) {
+            let held = Confirming {
+                record: &ask.record,
+                ticket: ask.ticket,
+                token: *token,
+                lease: ask.lease,
+            };
+            if let Err(error) = replicas.have(link, held, ask.valid).await {
+                return Asked::new(Err(error), last);
+            }
+        }
+        Asked::new(Ok(answer), 0)
     }
 
     /// Lengthens one hold. Reports when it isn't answered in time, and once more when it is answered later.
-    async fn renew(
-        &self,
-        link: &Link,
-        renew: &Renew,
-        report: impl Fn(Result<Renewed, BackendError>),
-    ) {
-        let held = record::owned_by(renew.ticket, renew.token);
-        let lease = millis_up(renew.lease).to_string();
+    async fn renew(&self, renew: &Renew, report: impl Fn(Result<Renewed, BackendError>)) {
         let keys = [renew.record.to_string()];
-        let arguments = [held.as_bytes(), lease.as_bytes()];
-        let mut call = pin!(self.scripts.renew.call(link, &keys, &arguments));
-        let read = |value: &Value| {
-            reply::renewed(value).ok_or_else(|| reply::unknown(self.line.address()))
+        let arguments = renewal(renew.ticket, renew.token, renew.lease);
+        // a renewal doesn't wait for a connection beyond its own time
+        let limits = Limits {
+            connect: renew.timeout,
+            answer: renew.timeout,
         };
-        match link.within(renew.timeout, &mut call).await {
-            Some(Ok(value)) => report(read(&value)),
-            Some(Err(error)) => report(Err(reply::failed(self.line.address(), error))),
-            None => {
-                report(Err(self.no_answer(renew.timeout)));
-                if let Some(Ok(value)) = clock::within(renew.lease, call).await {
-                    report(read(&value));
+        let mut way = self.way(&keys, limits);
+        let read = |link: &Link, value: &Value| {
+            reply::renewed(value).ok_or_else(|| reply::unknown(link.address()))
+        };
+        loop {
+            let link = match way.link().await {
+                Ok(link) => link,
+                Err(error) => return report(Err(error)),
+            };
+            let call = (self.scripts.renew).call(&link, way.is_asking(), &keys, &arguments);
+            let mut call = pin!(call);
+            match link.within(way.left(), &mut call).await {
+                Some(Ok(value)) => {
+                    let renewed = match read(&link, &value) {
+                        Ok(Renewed::Renewed) => self.confirm_renewal(&link, renew).await,
+                        other => other,
+                    };
+                    return report(renewed);
+                }
+                Some(Err(error)) => {
+                    if !way.turns(&link, &error).await {
+                        return report(Err(reply::failed(link.address(), error)));
+                    }
+                }
+                None => {
+                    way.silent();
+                    report(Err(no_answer(&link, renew.timeout)));
+                    if self.replicas.is_none()
+                        && let Some(Ok(value)) = clock::within(renew.lease, call).await
+                    {
+                        report(read(&link, &value));
+                    }
+                    return;
                 }
             }
         }
     }
 
-    fn no_answer(&self, limit: Duration) -> BackendError {
-        let message = format!(
-            "Redis at {} gave no answer within {} ms",
-            self.line.address(),
-            limit.as_millis()
-        );
-        BackendError::new(BackendErrorKind::Timeout, message)
+    /// What the replicas don't have would be shorter after a failover.
+    async fn confirm_renewal(&self, link: &Link, renew: &Renew) -> Result<Renewed, BackendError> {
+        if let Some(replicas) = &self.replicas {
+            let held = Confirming {
+                record: &renew.record,
+                ticket: renew.ticket,
+                token: renew.token,
+                lease: renew.lease,
+            };
+            replicas.have(link, held, renew.timeout).await?;
+        }
+        Ok(Renewed::Renewed)
     }
 
     async fn release(&self, release: &Release) -> Result<Released, BackendError> {
-        let link = self.line.link(CONNECT_LIMIT).await?;
-        let ticket = release.ticket.to_string();
-        let keep = release.keep.map(|keep| millis_up(keep).to_string());
-        let arguments = [&ticket, channel_of(&link, &release.channel)];
-        let arguments = arguments.into_iter().chain(keep.as_deref());
-        let arguments: Vec<_> = arguments.map(str::as_bytes).collect();
-        let keys = keys::of(&release.record);
-        let value = self
+        let arguments = |link: &Link| {
+            let mut arguments = vec![
+                release.ticket.to_string(),
+                self.own_channel(link, &release.channel).to_owned(),
+            ];
+            arguments.extend(release.keep.map(|keep| millis_up(keep).to_string()));
+            arguments
+        };
+        let (link, value) = self
             .call(
                 &self.scripts.release,
-                &link,
-                release.timeout,
-                &keys,
-                &arguments,
+                &keys::of(&release.record),
+                Limits::of(release.timeout),
+                arguments,
             )
             .await
             .map_err(|no| no.error)?;
-        reply::released(&value).ok_or_else(|| reply::unknown(self.line.address()))
+        reply::released(&value).ok_or_else(|| reply::unknown(link.address()))
     }
 
     async fn withdraw(&self, withdraw: &Withdraw) -> Result<Withdrawn, BackendError> {
-        let link = self.line.link(CONNECT_LIMIT).await?;
-        let ticket: OwnerToken = withdraw.ticket;
-        let (ticket, member) = (ticket.to_string(), withdraw.member());
-        let arguments = [
-            ticket.as_bytes(),
-            member.as_bytes(),
-            channel_of(&link, &withdraw.channel).as_bytes(),
-        ];
-        let keys = keys::of(&withdraw.record);
-        let value = self
+        let arguments = |link: &Link| {
+            vec![
+                withdraw.ticket.to_string(),
+                withdraw.member(),
+                self.own_channel(link, &withdraw.channel).to_owned(),
+            ]
+        };
+        let (link, value) = self
             .call(
                 &self.scripts.withdraw,
-                &link,
-                withdraw.timeout,
-                &keys,
-                &arguments,
+                &keys::of(&withdraw.record),
+                Limits::of(withdraw.timeout),
+                arguments,
             )
             .await
             .map_err(|no| no.error)?;
         let (now, released) =
-            reply::withdrawn(&value).ok_or_else(|| reply::unknown(self.line.address()))?;
+            reply::withdrawn(&value).ok_or_else(|| reply::unknown(link.address()))?;
         link.server_said(now, clock::now());
         Ok(Withdrawn::new(released, now))
     }
 
     async fn snapshot(&self, record: &str) -> Result<Snapshot, BackendError> {
-        let link = self.line.link(CONNECT_LIMIT).await?;
-        let shown = SHOWN.to_string();
-        let keys = keys::of(record);
-        let value = self
+        let (link, value) = self
             .call(
                 &self.scripts.snapshot,
-                &link,
-                SNAPSHOT_TIMEOUT,
-                &keys,
-                &[shown.as_bytes()],
+                &keys::of(record),
+                Limits::of(SNAPSHOT_TIMEOUT),
+                |_| vec![SHOWN.to_string()],
             )
             .await
             .map_err(|no| no.error)?;
-        let snapshot =
-            reply::snapshot(&value).ok_or_else(|| reply::unknown(self.line.address()))?;
+        let snapshot = reply::snapshot(&value).ok_or_else(|| reply::unknown(link.address()))?;
         snapshot.map_err(|()| {
             let message = format!(
                 "Redis at {} has something that isn't a lock at {record}",
-                self.line.address()
+                link.address()
             );
             BackendError::new(BackendErrorKind::Foreign, message)
         })
     }
 }
 
-impl Shared {
-    async fn list(&self, listing: &Listing) -> Result<Vec<Listed>, BackendError> {
-        let link = self.line.link(CONNECT_LIMIT).await?;
-        scan::list(&link, &self.scripts.list, listing)
-            .await
-            .map_err(|failed| self.not_listed(failed))
-    }
+/// What the script asks for that lengthens a hold.
+fn renewal(ticket: OwnerToken, token: FencingToken, lease: Duration) -> [String; 2] {
+    let held = record::owned_by(ticket, token);
+    [held, millis_up(lease).to_string()]
+}
 
-    fn not_listed(&self, failed: scan::Failed) -> BackendError {
-        match failed {
-            scan::Failed::Silent => self.no_answer(SNAPSHOT_TIMEOUT),
-            scan::Failed::Refused(error) => reply::failed(self.line.address(), error),
-            scan::Failed::Odd => reply::unknown(self.line.address()),
-        }
-    }
+fn no_answer(link: &Link, limit: Duration) -> BackendError {
+    let message = format!(
+        "Redis at {} gave no answer within {} ms",
+        link.address(),
+        limit.as_millis()
+    );
+    BackendError::new(BackendErrorKind::Timeout, message)
+}
 
-    async fn survey(&self, listing: &Listing) -> Result<Survey, BackendError> {
-        let link = self.line.link(CONNECT_LIMIT).await?;
-        Ok(survey::of(self.line.address(), &link, listing).await)
-    }
-
-    /// The release script, by somebody who isn't the owner and names him.
-    async fn evict(&self, eviction: Eviction) -> Result<Released, BackendError> {
-        let Eviction {
-            record,
-            owner: ticket,
-            timeout,
-            ..
-        } = eviction;
-        self.release(&Release {
-            record,
-            ticket,
-            channel: "".into(),
-            keep: None,
-            timeout,
-        })
-        .await
-    }
+fn clock_jumps(name: &str) -> BackendError {
+    BackendError::new(
+        BackendErrorKind::NotReady,
+        format!("the clock of Redis at {name} jumps; set it once and let it run"),
+    )
 }
 
 /// Where to announce hand-overs: nowhere, when this process may not listen.
@@ -377,7 +382,11 @@ impl Backend for RedisBackend {
 
     fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
         let (shared, channel) = (Arc::clone(&self.shared), channel.to_owned());
-        Box::pin(async move { shared.line.run(&channel, &wakeups).await })
+        let wakeups = match &shared.replicas {
+            Some(_) => replicas::as_signs(wakeups),
+            None => wakeups,
+        };
+        Box::pin(async move { shared.ways.run(&channel, &wakeups).await })
     }
 
     fn ask(&self, ask: Ask) -> BoxFuture<Asked> {
@@ -388,21 +397,13 @@ impl Backend for RedisBackend {
     fn renew(&self, batch: Vec<Renew>, renewals: Renewals) -> BoxFuture<()> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let Some(limit) = batch.iter().map(|renew| renew.timeout).min() else {
-                return;
-            };
-            let link = match shared.line.link(limit).await {
-                Ok(link) => link,
-                // what isn't reported counts as unanswered and is tried again
-                Err(_) => return,
-            };
+            // each finds its own way: a server that is blocked or gone delays no other's
             let mut calls: FuturesUnordered<_> = batch
                 .iter()
                 .enumerate()
                 .map(|(index, renew)| {
-                    let (shared, link) = (&shared, &link);
-                    let renewals = &renewals;
-                    shared.renew(link, renew, move |result| renewals.report(index, result))
+                    let (shared, renewals) = (&shared, &renewals);
+                    shared.renew(renew, move |result| renewals.report(index, result))
                 })
                 .collect();
             while calls.next().await.is_some() {}
@@ -421,7 +422,7 @@ impl Backend for RedisBackend {
 
     fn health(&self) -> BoxFuture<Result<Health, BackendError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(async move { shared.health().await })
+        Box::pin(async move { shared.ways.health().await })
     }
 
     fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
@@ -431,7 +432,7 @@ impl Backend for RedisBackend {
 
     fn survey(&self, listing: Listing) -> BoxFuture<Result<Vec<Survey>, BackendError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(async move { Ok(vec![shared.survey(&listing).await?]) })
+        Box::pin(async move { shared.survey(&listing).await })
     }
 
     fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {

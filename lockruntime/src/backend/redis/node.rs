@@ -7,7 +7,9 @@ use redis::Value;
 
 use super::connect::Link;
 use super::script::Script;
-use super::{CORRECTIONS, RedisBackend, Shared, channel_of, keys, record, reply};
+use super::{
+    CORRECTIONS, Limits, RedisBackend, Shared, channel_of, clock_jumps, keys, record, reply,
+};
 use crate::backend::quorum::{Bid, Committed, Granting, Keep, Lined, Node, Place, Said};
 use crate::backend::{
     BackendError, BackendErrorKind, BoxFuture, Listed, Listing, Renewed, Snapshot, Survey, Wakeups,
@@ -86,38 +88,31 @@ impl RedisNode {
         script: impl Fn(&NodeScripts) -> &Script + Send + 'static,
         keys: Vec<String>,
         valid: Duration,
-        arguments: impl Fn(&Link, &str) -> Vec<String> + Send + 'static,
+        arguments: impl Fn(&Link, &str) -> Vec<String> + Send + Sync + 'static,
         read: Read<T>,
     ) -> Said<T> {
         let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
         Box::pin(async move {
-            let link = shared
-                .line
-                .link(valid)
-                .await
-                .map_err(BackendError::unsent)?;
+            let limits = Limits {
+                connect: valid,
+                answer: valid,
+            };
             for _ in 0..=CORRECTIONS {
-                let last = link.server_now() + millis_up(valid);
-                let arguments = arguments(&link, &last.to_string());
-                let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
-                let value = shared
-                    .call(script(&scripts), &link, valid, &keys, &arguments)
+                let arguments = |link: &Link| {
+                    let last = link.server_now() + millis_up(valid);
+                    arguments(link, &last.to_string())
+                };
+                let (link, value) = shared
+                    .call(script(&scripts), &keys, limits, arguments)
                     .await
                     .map_err(|no| no.error)?;
-                let (now, said) =
-                    read(&value).ok_or_else(|| reply::unknown(shared.line.address()))?;
+                let (now, said) = read(&value).ok_or_else(|| reply::unknown(link.address()))?;
                 link.server_said(now, clock::now());
                 if let Timed::Said(said) = said {
                     return Ok(said);
                 }
             }
-            Err(BackendError::new(
-                BackendErrorKind::NotReady,
-                format!(
-                    "the clock of Redis at {} jumps; set it once and let it run",
-                    shared.line.address()
-                ),
-            ))
+            Err(clock_jumps(shared.ways.name()))
         })
     }
 
@@ -132,17 +127,15 @@ impl RedisNode {
     ) -> Said<T> {
         let (shared, scripts) = (Arc::clone(&self.shared), Arc::clone(&self.scripts));
         Box::pin(async move {
-            let link = shared
-                .line
-                .link(timeout)
-                .await
-                .map_err(BackendError::unsent)?;
-            let arguments: Vec<_> = arguments.iter().map(String::as_bytes).collect();
-            let value = shared
-                .call(script(&scripts), &link, timeout, &keys, &arguments)
+            let limits = Limits {
+                connect: timeout,
+                answer: timeout,
+            };
+            let (link, value) = shared
+                .call(script(&scripts), &keys, limits, |_| arguments.clone())
                 .await
                 .map_err(|no| no.error)?;
-            read(&value).ok_or_else(|| reply::unknown(shared.line.address()))
+            read(&value).ok_or_else(|| reply::unknown(link.address()))
         })
     }
 }
@@ -165,12 +158,12 @@ fn digits(number: u64) -> String {
 
 impl Node for RedisNode {
     fn name(&self) -> &str {
-        self.shared.line.address()
+        self.shared.ways.name()
     }
 
     fn run(&self, channel: &str, wakeups: Wakeups) -> BoxFuture<()> {
         let (shared, channel) = (Arc::clone(&self.shared), channel.to_owned());
-        Box::pin(async move { shared.line.run(&channel, &wakeups).await })
+        Box::pin(async move { shared.ways.run(&channel, &wakeups).await })
     }
 
     fn grant(&self, bid: &Arc<Bid>) -> Said<Granting> {
@@ -387,7 +380,7 @@ impl Node for RedisNode {
 
     fn health(&self) -> Said<Health> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(async move { shared.health().await })
+        Box::pin(async move { shared.ways.health().await })
     }
 
     fn list(&self, listing: &Listing) -> Said<Vec<Listed>> {
@@ -397,7 +390,16 @@ impl Node for RedisNode {
 
     fn survey(&self, listing: &Listing) -> Said<Survey> {
         let (shared, listing) = (Arc::clone(&self.shared), listing.clone());
-        Box::pin(async move { shared.survey(&listing).await })
+        Box::pin(async move {
+            let surveys = shared.survey(&listing).await?;
+            // it is one server
+            surveys.into_iter().next().ok_or_else(|| {
+                BackendError::new(
+                    BackendErrorKind::Unreachable,
+                    "there was no server to look at",
+                )
+            })
+        })
     }
 
     fn snapshot(&self, record: &str) -> Said<Snapshot> {

@@ -233,7 +233,9 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
             format!("Redis at {address} can't be reached; check the address and that it is running")
         }
         // one server has no quorum
-        BackendErrorKind::Timeout | BackendErrorKind::NoQuorum => {
+        BackendErrorKind::Timeout
+        | BackendErrorKind::NoQuorum
+        | BackendErrorKind::NotReplicated => {
             format!("Redis at {address} gave no answer in time; it may be overloaded or cut off")
         }
         BackendErrorKind::NotReady => format!(
@@ -270,6 +272,18 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
 /// Whether a right is missing.
 pub(super) fn is_permission(error: &RedisError) -> bool {
     kind_of(error) == BackendErrorKind::Permission
+}
+
+/// Whether a server of a cluster says that the keys are, or may be, on another one.
+pub(super) fn is_elsewhere(error: &RedisError) -> bool {
+    matches!(error.code(), Some("MOVED" | "ASK" | "TRYAGAIN"))
+}
+
+/// Whether the server isn't the master, or has not got its data yet.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+pub(super) fn is_no_master(error: &RedisError) -> bool {
+    matches!(error.code(), Some("READONLY" | "MASTERDOWN" | "LOADING"))
+        || error.to_string().contains("READONLY ")
 }
 
 /// The answer to a look at the rights.
@@ -329,7 +343,9 @@ fn kind_of(error: &RedisError) -> BackendErrorKind {
             ServerErrorKind::BusyLoading
             | ServerErrorKind::MasterDown
             | ServerErrorKind::ClusterDown
-            | ServerErrorKind::TryAgain,
+            | ServerErrorKind::TryAgain
+            | ServerErrorKind::Moved
+            | ServerErrorKind::Ask,
         ) => return BackendErrorKind::NotReady,
         _ => {}
     }

@@ -50,9 +50,9 @@ pub(super) struct Found {
     pub(super) replica: bool,
 }
 
-/// The two requests of the look: whether scripts may be called by hash, and the script.
-pub(super) fn requests(channel: &str) -> [Cmd; 2] {
-    let probe = keys::of(&prefix_of(channel));
+/// The two requests of the look, at the keys of a lock that nobody has: whether scripts may be called by hash, and the script.
+pub(super) fn requests(record: &str, channel: &str) -> [Cmd; 2] {
+    let probe = keys::of(record);
     let mut by_hash = redis::cmd("EVALSHA");
     // with a key, as the scripts have: what stands between may want one to find the server by
     by_hash.arg(NO_SCRIPT).arg(1).arg(&probe[..1]);
@@ -81,6 +81,7 @@ pub(super) fn found(
             rights.push(call_right("+evalsha", &prefix, &error));
         }
         Err(error) if error.kind() == ServerErrorKind::NoScript.into() => {}
+        Err(error) if reply::is_elsewhere(&error) => {}
         Err(error) => return Err(error),
         Ok(_) => {}
     }
@@ -88,6 +89,8 @@ pub(super) fn found(
         Err(error) if reply::is_permission(&error) => {
             rights.push(call_right("+eval", &prefix, &error));
         }
+        // these keys are another server's at this moment: what is missing is found when a lock is asked for
+        Err(error) if reply::is_elsewhere(&error) => {}
         Err(error) => return Err(error),
         Ok(answer) => {
             let answered = reply::refusals(&answer).unwrap_or_default();
@@ -154,7 +157,7 @@ pub(super) fn channel_right(command: &str, channel: &str, said: &str) -> String 
 }
 
 /// `lib_lock:app:env:` of `lib_lock_wake:app:env:<process>`.
-fn prefix_of(channel: &str) -> String {
+pub(super) fn prefix_of(channel: &str) -> String {
     let names = channel
         .strip_prefix("lib_lock_wake:")
         .and_then(|rest| rest.rsplit_once(':'))

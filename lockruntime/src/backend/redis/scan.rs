@@ -80,8 +80,8 @@ async fn look(
     record: String,
 ) -> Result<Option<Listed>, Failed> {
     let keys = keys::of(&record);
-    let tickets = TICKETS.to_string();
-    let value = answer(link, script.call(link, &keys, &[tickets.as_bytes()])).await?;
+    let tickets = [TICKETS.to_string()];
+    let value = answer(link, script.call(link, false, &keys, &tickets)).await?;
     let key = listing.key_of(&record).unwrap_or(&record);
     reply::listed(key, &value).ok_or(Failed::Odd)
 }

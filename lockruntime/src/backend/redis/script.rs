@@ -19,33 +19,44 @@ impl Script {
         }
     }
 
-    /// Runs the script over `link`; `arguments` are added to the command after the keys.
+    /// Runs the script over `link`; `arguments` are added to the command after the keys. `asking`: the keys are on their way there.
     pub(super) async fn call(
         &self,
         link: &Link,
+        asking: bool,
         keys: &[String],
-        arguments: &[&[u8]],
+        arguments: &[String],
     ) -> Result<Value, RedisError> {
-        let answer = link
-            .send(&command("EVALSHA", self.hash.as_bytes(), keys, arguments))
-            .await;
-        match answer {
+        let by_hash = command("EVALSHA", self.hash.as_bytes(), keys, arguments);
+        match send(link, asking, &by_hash).await {
             // a script that isn't there has not run: nothing can run twice
             Err(error) if error.kind() == ServerErrorKind::NoScript.into() => {
-                link.send(&command("EVAL", self.text.as_bytes(), keys, arguments))
-                    .await
+                send(link, asking, &self.whole(keys, arguments)).await
             }
             answer => answer,
         }
     }
+
+    /// The command that needs no script on the server.
+    pub(super) fn whole(&self, keys: &[String], arguments: &[String]) -> Cmd {
+        command("EVAL", self.text.as_bytes(), keys, arguments)
+    }
 }
 
-fn command(verb: &str, script: &[u8], keys: &[String], arguments: &[&[u8]]) -> Cmd {
+async fn send(link: &Link, asking: bool, command: &Cmd) -> Result<Value, RedisError> {
+    #[cfg(feature = "cluster")]
+    if asking {
+        return link.send_asking(command).await;
+    }
+    #[cfg(not(feature = "cluster"))]
+    let _ = asking;
+    link.send(command).await
+}
+
+fn command(verb: &str, script: &[u8], keys: &[String], arguments: &[String]) -> Cmd {
     let mut command = redis::cmd(verb);
     command.arg(script).arg(keys.len()).arg(keys);
-    for argument in arguments {
-        command.arg(*argument);
-    }
+    command.arg(arguments);
     command
 }
 

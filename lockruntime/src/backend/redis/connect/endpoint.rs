@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures_util::FutureExt;
-#[cfg(feature = "tls")]
+#[cfg(any(feature = "cluster", feature = "sentinel", feature = "tls"))]
 use redis::ConnectionAddr;
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
@@ -13,14 +14,12 @@ use redis::{
 
 use super::failure::Failure;
 #[cfg(feature = "tls")]
-use super::tls::Tls;
-#[cfg(feature = "tls")]
-use crate::tls::TlsSettings;
+use super::tls::{Tls, Trust};
 
 /// One server, and as whom to connect to it.
 pub(in crate::backend::redis) struct Endpoint {
     client: Client,
-    pub(in crate::backend::redis) address: String,
+    pub(in crate::backend::redis) address: Arc<str>,
     pub(super) pushes: bool,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
@@ -30,7 +29,7 @@ impl Endpoint {
     /// A server by the client library's description of it. Under RESP2 nothing is pushed: wake-ups come over a second
     /// connection.
     pub(in crate::backend::redis) fn new(server: ConnectionInfo) -> Result<Self, RedisError> {
-        let address = server.addr().to_string();
+        let address = server.addr().to_string().into();
         let settings = server.redis_settings().clone().set_skip_set_lib_name();
         let pushes = settings.protocol() != ProtocolVersion::RESP2;
         let tcp = server.tcp_settings().clone().set_nodelay(true);
@@ -48,10 +47,10 @@ impl Endpoint {
     #[cfg(feature = "tls")]
     pub(in crate::backend::redis) fn over_tls(
         mut self,
-        settings: &TlsSettings,
+        trust: &Trust,
     ) -> Result<Self, crate::error::ConfigError> {
         if let ConnectionAddr::Tcp(host, port) = self.client.get_connection_info().addr() {
-            self.tls = Some(Tls::new(host, *port, settings)?);
+            self.tls = Some(trust.way_to(host, *port)?);
         }
         Ok(self)
     }
@@ -96,6 +95,45 @@ impl Endpoint {
             return Ok(PubSub::new(settings, stream).await?);
         }
         caught(self.client.get_async_pubsub()).await
+    }
+}
+
+/// How to connect to servers of which only the address is told, and that later.
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+#[derive(Clone)]
+pub(in crate::backend::redis) struct Manner {
+    like: ConnectionInfo,
+    #[cfg(feature = "tls")]
+    trust: Option<Trust>,
+}
+
+#[cfg(any(feature = "cluster", feature = "sentinel"))]
+impl Manner {
+    /// As the server that `like` describes, but for its address.
+    pub(in crate::backend::redis) fn new(like: ConnectionInfo) -> Self {
+        Self {
+            like,
+            #[cfg(feature = "tls")]
+            trust: None,
+        }
+    }
+
+    #[cfg(feature = "tls")]
+    pub(in crate::backend::redis) fn over_tls(mut self, trust: Trust) -> Self {
+        self.trust = Some(trust);
+        self
+    }
+
+    /// The server at this address.
+    pub(super) fn endpoint(&self, host: &str, port: u16) -> Result<Endpoint, Failure> {
+        let address = ConnectionAddr::Tcp(host.to_owned(), port);
+        let endpoint = Endpoint::new(self.like.clone().set_addr(address))?;
+        #[cfg(feature = "tls")]
+        if let Some(trust) = &self.trust {
+            let tls = endpoint.over_tls(trust);
+            return tls.map_err(|error| Failure::Tls(error.to_string()));
+        }
+        Ok(endpoint)
     }
 }
 

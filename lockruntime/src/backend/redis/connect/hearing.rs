@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::future::{self, BoxFuture, FutureExt};
 use futures_util::stream::StreamExt;
 use redis::aio::{PubSub, SendError};
-use redis::{PushInfo, PushKind, RedisError, Value};
+use redis::{Msg, PushInfo, PushKind, RedisError, Value};
 
 use super::endpoint::Endpoint;
 use super::failure::Failure;
@@ -64,27 +64,29 @@ pub(super) async fn second(
     let (wakeups, health) = (wakeups.clone(), Arc::clone(health));
     let checked = refused.is_none();
     let hearing = async move {
-        hear(connection, &wakeups, checked).await;
+        let each = |message: &Msg| heard(&wakeups, message.get_payload_bytes());
+        hear(connection, checked.then_some(CHECK), each).await;
         // both go: whatever ended this one may have ended the other unseen
         health.suspect();
     };
     Ok((refused, hearing.boxed()))
 }
 
-async fn hear(connection: PubSub, wakeups: &Wakeups, checked: bool) {
+/// Shows each message, until the connection ends or, asked every `check`, is silent.
+pub(super) async fn hear(connection: PubSub, check: Option<Duration>, each: impl Fn(&Msg)) {
     let (mut sink, mut messages) = connection.split();
     let hearing = async {
         while let Some(message) = messages.next().await {
-            heard(wakeups, message.get_payload_bytes());
+            each(&message);
         }
     };
     let checking = async {
         loop {
-            clock::sleep(CHECK).await;
+            clock::sleep(check.unwrap_or(CHECK)).await;
             match clock::within(SILENCE, sink.ping::<Value>()).await {
                 // that it may not ask is an answer as well
                 Some(Ok(_)) => {}
-                Some(Err(_)) | None if checked => return,
+                Some(Err(_)) | None if check.is_some() => return,
                 Some(Err(_)) | None => future::pending().await,
             }
         }
@@ -93,7 +95,7 @@ async fn hear(connection: PubSub, wakeups: &Wakeups, checked: bool) {
 }
 
 /// Anything else on our channel is a hint for nobody.
-fn heard(wakeups: &Wakeups, message: &[u8]) {
+pub(super) fn heard(wakeups: &Wakeups, message: &[u8]) {
     if let Some(hand_over) = reply::hand_over(message) {
         wakeups.handed_over(hand_over);
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, Value};
+use redis::{Cmd, Pipeline, RedisError, Value};
 use tokio::sync::Notify;
 
 use crate::clock::{self, Moment, millis_up};
@@ -64,7 +64,10 @@ impl Health {
 /// A connection with its subscription. Requests of all tickets share it, in order.
 #[derive(Debug)]
 pub(in crate::backend::redis) struct Link {
+    address: Arc<str>,
     connection: MultiplexedConnection,
+    /// A second one, to wait on for the replicas: what waits there holds up nobody else.
+    waiting: Option<MultiplexedConnection>,
     health: Arc<Health>,
     /// The server's clock minus ours, in milliseconds.
     offset: AtomicI64,
@@ -76,13 +79,17 @@ pub(in crate::backend::redis) struct Link {
 
 impl Link {
     pub(super) fn new(
+        address: Arc<str>,
         connection: MultiplexedConnection,
+        waiting: Option<MultiplexedConnection>,
         health: Arc<Health>,
         subscribed: bool,
         findings: Vec<Finding>,
     ) -> Self {
         let link = Self {
+            address,
             connection,
+            waiting,
             health,
             offset: AtomicI64::new(0),
             subscribed,
@@ -92,13 +99,60 @@ impl Link {
         link
     }
 
+    /// `host:port` of the server.
+    pub(in crate::backend::redis) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(in crate::backend::redis) async fn send(&self, command: &Cmd) -> Result<Value, RedisError> {
-        let answer = self
-            .connection
-            .clone()
-            .send_packed_command(command)
-            .await
-            .and_then(Value::extract_error);
+        let answer = self.connection.clone().send_packed_command(command).await;
+        self.looked_at(answer.and_then(Value::extract_error))
+    }
+
+    /// Sends a command for a key that is on its way to this server.
+    #[cfg(feature = "cluster")]
+    pub(in crate::backend::redis) async fn send_asking(
+        &self,
+        command: &Cmd,
+    ) -> Result<Value, RedisError> {
+        let mut both = Pipeline::new();
+        both.cmd("ASKING").add_command(command.clone());
+        // what the first one answers concerns nobody
+        self.looked_at(in_a_row(&self.connection, &both, 2).await)
+    }
+
+    /// Waits until so many replicas have what `command` writes, and everything that was written before; `None` when the server
+    /// isn't a master, or there is no connection for it. The command's answer, and how many have it.
+    pub(in crate::backend::redis) async fn replicated(
+        &self,
+        command: &Cmd,
+        replicas: usize,
+        limit: Duration,
+    ) -> Option<(Value, u64)> {
+        let mut both = Pipeline::new();
+        both.add_command(command.clone());
+        both.cmd("WAIT").arg(replicas).arg(millis_up(limit));
+        let mut connection = self.waiting.clone()?;
+        let sent = connection.send_packed_commands(&both, 0, 2);
+        let answer = clock::within(limit * 2, sent).await;
+        let Some(Ok(answers)) = answer else {
+            // neither is there any longer, perhaps
+            self.health.suspect();
+            return None;
+        };
+        match answers.as_slice() {
+            [said, Value::Int(have)] => Some((said.clone(), u64::try_from(*have).ok()?)),
+            _ => None,
+        }
+    }
+
+    /// The server isn't the one to ask any more.
+    #[cfg(feature = "sentinel")]
+    pub(in crate::backend::redis) fn leave(&self) {
+        self.health.closed();
+    }
+
+    fn looked_at(&self, answer: Result<Value, RedisError>) -> Result<Value, RedisError> {
         match &answer {
             Err(error) if error.is_connection_dropped() || error.is_io_error() => {
                 self.health.closed()
@@ -134,4 +188,19 @@ impl Link {
         self.offset
             .store(server.saturating_sub(ours), Ordering::Relaxed);
     }
+}
+
+/// The last answer to commands that follow each other whatever others send.
+#[cfg(feature = "cluster")]
+async fn in_a_row(
+    connection: &MultiplexedConnection,
+    commands: &Pipeline,
+    count: usize,
+) -> Result<Value, RedisError> {
+    let answers = connection
+        .clone()
+        .send_packed_commands(commands, count - 1, 1)
+        .await?;
+    let last = answers.into_iter().next_back().unwrap_or(Value::Nil);
+    last.extract_error()
 }

@@ -4,12 +4,35 @@ use std::time::Duration;
 
 use redis::FromRedisValue;
 
+use super::failure::Failure;
+use super::line::Line;
 use super::link::Link;
 use crate::backend::redis::rights::Missing;
 use crate::backend::redis::{info, reply};
+use crate::backend::{BackendError, BackendErrorKind};
 use crate::health::{Finding, Health};
 
 const LIMIT: Duration = Duration::from_secs(1);
+
+/// A look through a line, which may have to connect first.
+pub(super) async fn through(line: &Line, limit: Duration) -> Result<Health, BackendError> {
+    let link = match line.try_link(limit).await {
+        Ok(link) => link,
+        Err(Failure::Rights(rights)) => {
+            let mut health = Health::new();
+            health.findings.push(missing(&rights));
+            return Ok(health);
+        }
+        Err(failure) => return Err(failure.into_error(line.name())),
+    };
+    at(&link).await.ok_or_else(|| {
+        let message = format!(
+            "Redis at {} gave no answer to INFO in time; it may be overloaded or cut off",
+            link.address()
+        );
+        BackendError::new(BackendErrorKind::Timeout, message)
+    })
+}
 
 /// What the server tells of itself, with what was found when the connection was made. `None`: no answer.
 pub(in crate::backend::redis) async fn at(link: &Link) -> Option<Health> {
@@ -54,7 +77,7 @@ pub(super) fn findings(
     findings
 }
 
-pub(in crate::backend::redis) fn missing(missing: &Missing) -> Finding {
+pub(super) fn missing(missing: &Missing) -> Finding {
     Finding::MissingRights {
         rights: missing.rights().to_vec(),
     }

@@ -16,6 +16,10 @@ use super::failure::Failure;
 use crate::error::ConfigError;
 use crate::tls::TlsSettings;
 
+/// Whom to trust, and what to show, whatever the server.
+#[derive(Clone)]
+pub(in crate::backend::redis) struct Trust(TlsConnector);
+
 /// The way to a server that speaks TLS.
 #[derive(Clone)]
 pub(in crate::backend::redis) struct Tls {
@@ -25,17 +29,8 @@ pub(in crate::backend::redis) struct Tls {
     connector: TlsConnector,
 }
 
-impl Tls {
-    pub(in crate::backend::redis) fn new(
-        host: &str,
-        port: u16,
-        settings: &TlsSettings,
-    ) -> Result<Self, ConfigError> {
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| {
-            ConfigError::new(format!(
-                "the host {host:?} can't stand in a certificate: {error}"
-            ))
-        })?;
+impl Trust {
+    pub(in crate::backend::redis) fn new(settings: &TlsSettings) -> Result<Self, ConfigError> {
         let builder =
             ClientConfig::builder_with_provider(Arc::new(crypto::ring::default_provider()))
                 .with_safe_default_protocol_versions()
@@ -58,14 +53,26 @@ impl Tls {
                     })?
             }
         };
-        Ok(Self {
+        Ok(Self(TlsConnector::from(Arc::new(config))))
+    }
+
+    /// The way to one server.
+    pub(super) fn way_to(&self, host: &str, port: u16) -> Result<Tls, ConfigError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|error| {
+            ConfigError::new(format!(
+                "the host {host:?} can't stand in a certificate: {error}"
+            ))
+        })?;
+        Ok(Tls {
             host: host.to_owned(),
             port,
             name,
-            connector: TlsConnector::from(Arc::new(config)),
+            connector: self.0.clone(),
         })
     }
+}
 
+impl Tls {
     pub(super) async fn connect(&self) -> Result<TlsStream<TcpStream>, Failure> {
         let io = |error: std::io::Error| Failure::Redis(RedisError::from(error));
         let addresses = tokio::net::lookup_host((self.host.as_str(), self.port))
