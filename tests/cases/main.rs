@@ -10,6 +10,7 @@
 mod attribute;
 mod bad_input;
 mod causes;
+mod cluster;
 mod crowds;
 mod exits;
 mod holding;
@@ -20,6 +21,7 @@ mod queueing;
 mod quorum;
 mod renewing;
 mod resources;
+mod sentinel;
 mod server_states;
 mod tls;
 mod turns;
