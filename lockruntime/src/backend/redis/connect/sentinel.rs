@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::hearing;
 use super::line::CONNECT_TIMEOUT;
 use crate::backend::redis::reply;
-use crate::clock;
+use crate::clock::{self, Moment};
 
 /// How long sentinels may take to answer, and the others once one has.
 const LOOK: Duration = Duration::from_millis(500);
@@ -25,6 +25,8 @@ const OTHERS: Duration = Duration::from_millis(50);
 /// How often what they announce is checked against what they say, and whether they live.
 const CHECK: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
+/// How long a replica that was chosen is waited for: from then on what is written to its master is lost.
+const PROMOTION: Duration = Duration::from_secs(2);
 
 /// The sentinels of one master.
 pub(in crate::backend::redis) struct Sentinels {
@@ -39,8 +41,8 @@ pub(in crate::backend::redis) struct Sentinels {
 /// What was announced.
 #[derive(Clone, Debug, Default)]
 struct Told {
-    /// The replica that is to be the master.
-    chosen: Option<Address>,
+    /// The replica that is to be the master, and since when.
+    chosen: Option<(Address, Moment)>,
     /// The master since the latest failover that was heard of.
     master: Option<Address>,
     /// What is older than this is known to be over.
@@ -48,6 +50,21 @@ struct Told {
 }
 
 type Address = (String, u16);
+
+impl Told {
+    /// The replica that is the master in a moment.
+    fn next(&self) -> Option<&Address> {
+        let fresh = |since: Moment| clock::now().since(since) < PROMOTION;
+        let (address, since) = self.chosen.as_ref()?;
+        fresh(*since).then_some(address)
+    }
+
+    /// Whether the server at this address is the master no longer.
+    fn is_over(&self, address: &str) -> bool {
+        let now = self.next().or(self.master.as_ref());
+        now.is_some_and(|(host, port)| format!("{host}:{port}") != address)
+    }
+}
 
 /// What one sentinel says.
 #[derive(Clone, Debug)]
@@ -99,23 +116,12 @@ impl Sentinels {
         known: &Told,
         connect: &(impl Fn(Endpoint) -> BoxFuture<'a, Result<T, Failure>> + Sync),
     ) -> Result<T, Failure> {
-        let named = self.ask_all().await;
-        let mut addresses: Vec<_> = known.chosen.iter().chain(&known.master).cloned().collect();
+        let addresses = match known.next() {
+            // its master takes writes until it is told, and they are lost
+            Some(next) => vec![next.clone()],
+            None => self.candidates(known).await?,
+        };
         let mut failure = Failure::Replica;
-        match named {
-            Ok(mut named) => {
-                named.sort_by_key(|named| std::cmp::Reverse(named.epoch));
-                addresses.extend(named.into_iter().map(|named| named.address));
-            }
-            Err(_) if !addresses.is_empty() => {}
-            Err(none) => return Err(none),
-        }
-        let mut seen = Vec::new();
-        addresses.retain(|address| {
-            let new = !seen.contains(address);
-            seen.push(address.clone());
-            new
-        });
         let mut tries = FuturesUnordered::new();
         for (rank, (host, port)) in addresses.iter().enumerate() {
             let endpoint = self.manner.endpoint(host, *port)?;
@@ -141,6 +147,24 @@ impl Sentinels {
             }
         }
         best.map(|(_, connected)| connected).ok_or(failure)
+    }
+
+    /// Who may be the master, the likeliest first.
+    async fn candidates(&self, known: &Told) -> Result<Vec<Address>, Failure> {
+        let mut addresses: Vec<_> = known.master.iter().cloned().collect();
+        match self.ask_all().await {
+            Ok(mut named) => {
+                named.sort_by_key(|named| std::cmp::Reverse(named.epoch));
+                for Named { address, .. } in named {
+                    if !addresses.contains(&address) {
+                        addresses.push(address);
+                    }
+                }
+            }
+            Err(_) if !addresses.is_empty() => {}
+            Err(none) => return Err(none),
+        }
+        Ok(addresses)
     }
 
     /// What the sentinels say, all asked at the same time.
@@ -204,11 +228,8 @@ impl Sentinels {
     /// Ready when another server is the master.
     pub(super) async fn left(&self, address: &str) {
         let mut told = self.told.subscribe();
-        let other = |told: &Told| {
-            let master = told.master.as_ref();
-            master.is_some_and(|(host, port)| format!("{host}:{port}") != address)
-        };
-        if told.wait_for(other).await.is_err() {
+        let over = |told: &Told| told.is_over(address);
+        if told.wait_for(over).await.is_err() {
             future::pending().await
         }
     }
@@ -257,7 +278,7 @@ impl Sentinels {
                 if *name == self.master =>
             {
                 self.told
-                    .send_modify(|told| told.chosen = address(host, port));
+                    .send_modify(|told| told.chosen = address(host, port).zip(Some(clock::now())));
             }
             _ => {}
         }
