@@ -12,11 +12,8 @@ use tokio::task::JoinSet;
 
 use super::{lease, more};
 
-/// What a call came to.
-struct Ended {
-    at: Instant,
-    outcome: Result<FencingToken, LockError>,
-}
+/// What a call came to: when it had its lock, or why it had none. When it returned says less, since it waits for its release.
+type Ended = Result<Instant, LockError>;
 
 /// Callers of some keys, until told to stop.
 pub(crate) struct Load {
@@ -43,13 +40,14 @@ impl Load {
                 load.calls.spawn(async move {
                     while !stop.load(Ordering::Relaxed) {
                         let body = async {
+                            let at = Instant::now();
                             assert!(!inside.swap(true, Ordering::SeqCst), "{key}: two at once");
                             let token = lockruntime::current().unwrap().fencing_token();
                             let before = last.lock().unwrap().replace(token);
                             assert!(before < Some(token), "{key}: {token} after {before:?}");
                             timing::pass(timing::short_body()).await;
                             inside.store(false, Ordering::SeqCst);
-                            token
+                            at
                         };
                         let request = locks.lock(&key);
                         let request = if waits {
@@ -58,8 +56,7 @@ impl Load {
                             request.wait(Duration::ZERO)
                         };
                         let outcome = timing::soon("the call ends", request.run(body)).await;
-                        let at = Instant::now();
-                        ended.lock().unwrap().push(Ended { at, outcome });
+                        ended.lock().unwrap().push(outcome);
                         timing::pass(timing::short_body()).await;
                     }
                 });
@@ -71,7 +68,7 @@ impl Load {
     /// How many had their lock so far.
     pub(crate) fn successes(&self) -> usize {
         let ended = self.ended.lock().unwrap();
-        ended.iter().filter(|ended| ended.outcome.is_ok()).count()
+        ended.iter().filter(|ended| ended.is_ok()).count()
     }
 
     /// Stops, and returns the longest time in which nobody had a lock.
@@ -83,9 +80,9 @@ impl Load {
         let ended = std::mem::take(&mut *self.ended.lock().unwrap());
         let mut errors: BTreeMap<String, usize> = BTreeMap::new();
         let mut times = Vec::new();
-        for Ended { at, outcome } in ended {
+        for outcome in ended {
             match outcome {
-                Ok(_) => times.push(at),
+                Ok(at) => times.push(at),
                 Err(error) => {
                     let name: String = format!("{error:?}")
                         .chars()

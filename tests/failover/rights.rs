@@ -1,7 +1,9 @@
 //! Passwords of sentinels and servers, TLS, and users with exactly the documented rights.
 
-use lockruntime::{Finding, LockError};
-use tests::server::{Settings, documented_rights, manager_builder};
+use std::sync::Arc;
+
+use lockruntime::{Finding, LockError, LockManager};
+use tests::server::{Certificates, Folder, Settings, documented_rights, manager_builder};
 use tests::timing;
 use tests::topology::{Cluster, MASTER, Sentinel, Topology};
 use tests::wire::{APP, ENVIRONMENT};
@@ -17,6 +19,7 @@ async fn sentinels_and_servers_have_passwords_of_their_own() {
         .line(&format!("user locks on >word {rights} +role"));
     let watching = Settings::default()
         .password("watch")
+        .line("user look on >look +sentinel +subscribe &+switch-master &+selected-slave")
         .line("sentinel sentinel-pass watch");
     let about = format!("auth-pass {MASTER} data");
     let topology = Sentinel::with(&data, &watching, &[&about])
@@ -27,8 +30,12 @@ async fn sentinels_and_servers_have_passwords_of_their_own() {
     let health = locks.health().await.unwrap();
     let unchecked = |finding: &Finding| matches!(finding, Finding::Unchecked { .. });
     assert!(health.findings.iter().all(unchecked), "{health:?}");
-    // a wrong one is an error that says which, and shows none
     let url = topology.url_in(ENVIRONMENT);
+    let own_user = url.replace("password=watch", "password=look&sentinel_user=look");
+    let locks = manager_builder(&own_user).build().unwrap();
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    guard.release().await.unwrap();
+    // a wrong one is an error that says which, and shows none
     for (right, wrong, names) in [
         (
             "sentinel_password=watch",
@@ -94,4 +101,43 @@ async fn a_cluster_has_users_and_says_what_is_missing() {
             .any(|finding| matches!(finding, Finding::Polls { .. }))
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sentinels_servers_and_clients_speak_tls() {
+    let folder = Folder::new("tls");
+    let certificates = Arc::new(Certificates::new(folder.path()));
+    let ca = format!("&tls_ca={}", certificates.file("ca.pem"));
+    let settings = Settings::default().tls_among(&certificates);
+    let topology = Sentinel::with(&settings, &settings, &[]).as_user("", &ca);
+    assert!(topology.place().starts_with("rediss+sentinel://"));
+    lives_on(&topology.manager()).await;
+    // another authority is trusted by nobody
+    let distrusting = manager_builder(&topology.url_in(ENVIRONMENT).replace(&ca, ""));
+    let error = distrusting.build().unwrap().lock(KEY).try_acquire().await;
+    assert!(error.is_err());
+
+    let cluster = Cluster::with(&settings.line("tls-cluster yes"));
+    let url = format!("{}{ca}", cluster.url_in(ENVIRONMENT));
+    assert!(url.starts_with("rediss+cluster://"));
+    lives_on(&manager_builder(&url).build().unwrap()).await;
+}
+
+/// Locks on all servers are taken, renewed and given back.
+async fn lives_on(locks: &LockManager) {
+    let mut guards = Vec::new();
+    for number in 0..12 {
+        guards.push(
+            locks
+                .lock(&format!("{KEY}:{number}"))
+                .acquire()
+                .await
+                .unwrap(),
+        );
+    }
+    timing::pass(timing::lease() * 3 / 2).await;
+    for guard in guards {
+        assert!(guard.is_held());
+        guard.release().await.unwrap();
+    }
 }

@@ -12,6 +12,7 @@ mod tls;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lockruntime::{LockManager, LockManagerBuilder};
@@ -35,7 +36,7 @@ pub struct RedisServer {
     port: Port,
     folder: Folder,
     clock: Option<Clock>,
-    tls: Option<(Port, Certificates)>,
+    tls: Option<(Port, Arc<Certificates>)>,
     process: Option<Child>,
     settings: Settings,
 }
@@ -55,15 +56,17 @@ impl RedisServer {
     pub fn with(settings: Settings) -> Self {
         let folder = Folder::new("redis");
         let clock = settings.own_clock.then(|| Clock::new(folder.path()));
-        let tls = settings
-            .tls
-            .map(|_| (Port::claim(), Certificates::new(folder.path())));
-        let port = match settings.duty {
-            Duty::Cluster => Port::claim_with_bus(),
-            Duty::Data | Duty::Sentinel => Port::claim(),
+        let claim = match settings.duty {
+            Duty::Cluster => Port::claim_with_bus,
+            Duty::Data | Duty::Sentinel => Port::claim,
         };
+        let tls = settings.tls.map(|_| {
+            let shared = settings.certificates.clone();
+            let own = || Arc::new(Certificates::new(folder.path()));
+            (claim(), shared.unwrap_or_else(own))
+        });
         let mut server = Self {
-            port,
+            port: claim(),
             folder,
             clock,
             tls,
@@ -95,6 +98,15 @@ impl RedisServer {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
+    }
+
+    /// Its port for other servers: that for TLS, where they share certificates.
+    #[must_use]
+    pub fn port_among(&self) -> u16 {
+        match &self.tls {
+            Some((port, _)) if self.settings.certificates.is_some() => port.number(),
+            _ => self.port(),
+        }
     }
 
     /// Whether its process runs, be it stopped.

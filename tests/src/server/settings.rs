@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
+
+use super::Certificates;
 
 /// Whether a server asks its clients for a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,7 @@ pub struct Settings {
     pub(super) own_clock: bool,
     pub(super) duty: Duty,
     pub(super) tls: Option<ClientCertificate>,
+    pub(super) certificates: Option<Arc<Certificates>>,
     lines: Vec<String>,
 }
 
@@ -76,6 +80,15 @@ impl Settings {
     pub fn tls(mut self, client: ClientCertificate) -> Self {
         self.tls = Some(client);
         self
+    }
+
+    /// A second port for TLS with certificates that several servers share, so that they trust each other as well and talk TLS
+    /// among themselves.
+    #[must_use]
+    pub fn tls_among(mut self, certificates: &Arc<Certificates>) -> Self {
+        self.tls = Some(ClientCertificate::Unasked);
+        self.certificates = Some(Arc::clone(certificates));
+        self.line("tls-replication yes")
     }
 
     /// A further line of `redis.conf`, such as `user name on >password ~* +get` or `maxmemory 2mb`.

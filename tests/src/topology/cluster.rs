@@ -1,6 +1,7 @@
 //! Three masters, three replicas.
 
-use super::{DATA, DOWN_AFTER, Topology, probe, takes};
+use super::{DATA, DOWN_AFTER, Topology, address_among, network, probe, scheme, takes};
+use crate::fault::Proxy;
 use crate::server::{Raw, Settings};
 use crate::{RedisServer, timing, wire};
 
@@ -72,7 +73,12 @@ impl Cluster {
             }
             // each to each: nobody waits for gossip
             for other in self.servers.iter().take(index) {
-                raw.run::<()>(&["CLUSTER", "MEET", "127.0.0.1", &other.port().to_string()]);
+                raw.run::<()>(&[
+                    "CLUSTER",
+                    "MEET",
+                    "127.0.0.1",
+                    &other.port_among().to_string(),
+                ]);
             }
         }
         let all = raws.len();
@@ -92,7 +98,7 @@ impl Cluster {
     /// Waits until all servers that answer are in step and agree.
     pub fn settle(&self) {
         for server in &self.servers {
-            timing::block_until("the cluster has settled", timing::patience(), || {
+            timing::block_until("the cluster has settled", timing::patience() * 3, || {
                 Raw::try_connect(&server.address()).is_some_and(|raw| {
                     let info: String = raw.attempt(&["CLUSTER", "INFO"]).unwrap_or_default();
                     let nodes: String = raw.attempt(&["CLUSTER", "NODES"]).unwrap_or_default();
@@ -152,7 +158,7 @@ impl Cluster {
             source.run::<String>(&[
                 "MIGRATE",
                 "127.0.0.1",
-                &to.port().to_string(),
+                &to.port_among().to_string(),
                 key,
                 "0",
                 "5000",
@@ -169,8 +175,17 @@ impl Cluster {
         }
     }
 
-    pub(super) fn place_at(&self, hosts: &[String]) -> String {
-        format!("redis+cluster://{}{}", self.login, hosts.join(","))
+    /// A URL up to its `?`, by way of these proxies before the servers in their order.
+    #[must_use]
+    pub fn place_through(&self, proxies: &[Proxy]) -> String {
+        network::rename(&self.servers, proxies);
+        let some = proxies.iter().take(2).map(Proxy::address);
+        self.place_at(&some.collect::<Vec<_>>())
+    }
+
+    fn place_at(&self, hosts: &[String]) -> String {
+        let scheme = scheme(&self.servers);
+        format!("{scheme}+cluster://{}{}", self.login, hosts.join(","))
     }
 }
 
@@ -185,7 +200,7 @@ impl Topology for Cluster {
 
     fn place(&self) -> String {
         // some are enough
-        let hosts = self.servers.iter().take(2).map(RedisServer::address);
+        let hosts = self.servers.iter().take(2).map(address_among);
         self.place_at(&hosts.collect::<Vec<_>>())
     }
 

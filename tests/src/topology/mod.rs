@@ -42,12 +42,7 @@ pub trait Topology: Send + Sync + Sized {
     /// Connections to all servers that say that they are masters.
     fn masters(&self) -> Vec<Raw> {
         let servers = self.servers().iter().map(RedisServer::raw);
-        servers
-            .filter(|raw| {
-                raw.run::<String>(&["INFO", "replication"])
-                    .contains("role:master")
-            })
-            .collect()
+        servers.filter(is_master).collect()
     }
 
     /// The place in [`Self::servers`] of the master that has the locks of this key.
@@ -74,6 +69,28 @@ pub trait Topology: Send + Sync + Sized {
     fn manager(&self) -> LockManager {
         self.builder().build().expect("the kit's URLs are valid")
     }
+}
+
+/// Whether a server says that it is a master.
+#[must_use]
+pub fn is_master(raw: &Raw) -> bool {
+    raw.run::<String>(&["INFO", "replication"])
+        .contains("role:master")
+}
+
+/// How a URL begins.
+fn scheme(servers: &[RedisServer]) -> &'static str {
+    let tls = |server: &RedisServer| server.port_among() != server.port();
+    if servers.iter().any(tls) {
+        "rediss"
+    } else {
+        "redis"
+    }
+}
+
+/// Where clients find a server that talks to its like in the same way.
+fn address_among(server: &RedisServer) -> String {
+    format!("127.0.0.1:{}", server.port_among())
 }
 
 /// A key beside the lock's own, in its slot.

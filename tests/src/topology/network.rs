@@ -18,39 +18,20 @@ impl Network {
     #[must_use]
     pub fn to_sentinel(topology: &Sentinel) -> Self {
         let mut proxies = before(topology.servers());
-        let data = proxies.len();
         proxies.extend(before(&topology.sentinels));
-        let network = Self::renamed(proxies, topology.servers());
-        let sentinels = network.proxies.iter().skip(data).map(Proxy::address);
         Self {
-            place: topology.place_at(&sentinels.collect::<Vec<_>>()),
-            ..network
+            place: topology.place_through(&proxies),
+            proxies,
         }
     }
 
     /// To the servers of a cluster.
     #[must_use]
     pub fn to_cluster(topology: &Cluster) -> Self {
-        let network = Self::renamed(before(topology.servers()), topology.servers());
-        let some = network.proxies.iter().take(2).map(Proxy::address);
+        let proxies = before(topology.servers());
         Self {
-            place: topology.place_at(&some.collect::<Vec<_>>()),
-            ..network
-        }
-    }
-
-    fn renamed(proxies: Vec<Proxy>, servers: &[RedisServer]) -> Self {
-        let ports: Vec<_> = servers
-            .iter()
-            .zip(&proxies)
-            .map(|(server, proxy)| (server.port(), proxy.port()))
-            .collect();
-        for proxy in &proxies {
-            proxy.rename(&ports);
-        }
-        Self {
+            place: topology.place_through(&proxies),
             proxies,
-            place: String::new(),
         }
     }
 
@@ -64,6 +45,18 @@ impl Network {
     #[must_use]
     pub fn url_in(&self, environment: &str) -> String {
         format!("{}?app={APP}&env={environment}", self.place)
+    }
+}
+
+/// What the servers say about each other's addresses is changed on its way.
+pub(super) fn rename(servers: &[RedisServer], proxies: &[Proxy]) {
+    let ports: Vec<_> = servers
+        .iter()
+        .zip(proxies)
+        .map(|(server, proxy)| (server.port(), proxy.port()))
+        .collect();
+    for proxy in proxies {
+        proxy.rename(&ports);
     }
 }
 

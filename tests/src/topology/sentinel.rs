@@ -1,6 +1,7 @@
 //! One master, two replicas, three sentinels.
 
-use super::{DATA, DOWN_AFTER, Topology};
+use super::{DATA, DOWN_AFTER, Topology, address_among, network, scheme};
+use crate::fault::Proxy;
 use crate::server::{Raw, Settings};
 use crate::{RedisServer, timing};
 
@@ -30,7 +31,7 @@ impl Sentinel {
     pub fn with(data: &Settings, sentinel: &Settings, about: &[&str]) -> Self {
         let data = DATA.iter().fold(data.clone(), |data, line| data.line(line));
         let master = RedisServer::with(data.clone());
-        let replica = data.line(&format!("replicaof 127.0.0.1 {}", master.port()));
+        let replica = data.line(&format!("replicaof 127.0.0.1 {}", master.port_among()));
         let servers = vec![
             master,
             RedisServer::with(replica.clone()),
@@ -40,12 +41,12 @@ impl Sentinel {
         let mut watching = sentinel.clone().sentinel();
         let about = about.iter().map(|line| (*line).to_owned());
         let lines = [
-            format!("monitor {MASTER} 127.0.0.1 {} 2", first.port()),
+            format!("monitor {MASTER} 127.0.0.1 {} 2", first.port_among()),
             format!(
                 "down-after-milliseconds {MASTER} {}",
                 DOWN_AFTER.as_millis()
             ),
-            format!("failover-timeout {MASTER} 6000"),
+            format!("failover-timeout {MASTER} 3000"),
             format!("parallel-syncs {MASTER} 2"),
         ];
         for line in lines.into_iter().chain(about) {
@@ -90,7 +91,9 @@ impl Sentinel {
             let (_, port): (String, u16) = raw
                 .attempt(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER])
                 .ok()?;
-            self.servers.iter().position(|server| server.port() == port)
+            self.servers
+                .iter()
+                .position(|server| server.port_among() == port)
         };
         let mut named: Vec<_> = self.sentinels.iter().filter_map(named).collect();
         named.sort_unstable();
@@ -102,7 +105,7 @@ impl Sentinel {
     /// Whether some sentinel names another master than this one.
     #[must_use]
     pub fn names_another(&self, master: usize) -> bool {
-        let old = self.servers.get(master).map(RedisServer::port);
+        let old = self.servers.get(master).map(RedisServer::port_among);
         self.sentinels.iter().any(|sentinel| {
             let named = Raw::try_connect(&sentinel.address()).and_then(|raw| {
                 raw.attempt::<(String, u16)>(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER])
@@ -112,9 +115,10 @@ impl Sentinel {
         })
     }
 
-    /// Waits until all sentinels agree on a master that both others follow.
+    /// Waits until all sentinels agree on a master that both others follow. One that was held up for seconds does nothing for half
+    /// a minute.
     pub fn settle(&self) {
-        timing::block_until("all have settled", timing::patience() * 2, || {
+        timing::block_until("all have settled", timing::patience() * 6, || {
             let master = self.master();
             let agree = self.sentinels.iter().all(|sentinel| {
                 Raw::try_connect(&sentinel.address()).is_some_and(|raw| knows_all(&raw))
@@ -130,10 +134,19 @@ impl Sentinel {
         });
     }
 
+    /// A URL up to its `?`, by way of these proxies before the servers in their order, and then before the sentinels.
+    #[must_use]
+    pub fn place_through(&self, proxies: &[Proxy]) -> String {
+        network::rename(&self.servers, proxies);
+        let sentinels = proxies.iter().skip(self.servers.len()).map(Proxy::address);
+        self.place_at(&sentinels.collect::<Vec<_>>())
+    }
+
     /// Hosts of the sentinels, and what stands around them in a URL.
-    pub(super) fn place_at(&self, hosts: &[String]) -> String {
+    fn place_at(&self, hosts: &[String]) -> String {
+        let scheme = scheme(&self.sentinels);
         format!(
-            "redis+sentinel://{}{}/{MASTER}",
+            "{scheme}+sentinel://{}{}/{MASTER}",
             self.login,
             hosts.join(",")
         )
@@ -163,7 +176,7 @@ impl Topology for Sentinel {
     }
 
     fn place(&self) -> String {
-        let hosts: Vec<_> = self.sentinels.iter().map(RedisServer::address).collect();
+        let hosts: Vec<_> = self.sentinels.iter().map(address_among).collect();
         self.place_at(&hosts)
     }
 
