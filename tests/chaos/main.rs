@@ -33,6 +33,16 @@ fn promises_hold_on_a_quorum() {
     promises_hold("quorum", "35");
 }
 
+#[test]
+fn promises_hold_under_sentinels() {
+    promises_hold("sentinel", "40");
+}
+
+#[test]
+fn promises_hold_in_a_cluster() {
+    promises_hold("cluster", "40");
+}
+
 /// The counter-proof: the same work without locks overlaps and loses updates, and the same judge sees it.
 #[test]
 fn without_locks_the_judge_finds_overlaps() {
@@ -47,7 +57,7 @@ fn bad_arguments_get_one_clear_sentence() {
     for (arguments, sentence) in [
         (
             &["--topology", "moon"][..],
-            "there is no topology moon; give --topology standalone or quorum",
+            "there is no topology moon; give --topology standalone or quorum or sentinel or cluster",
         ),
         (
             &["--minutes", "soon"],

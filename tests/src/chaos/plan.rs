@@ -75,6 +75,14 @@ pub enum Kind {
     MajorityPaused,
     /// `kill -9` of so many masters that the rest can't decide; they restart with their data.
     MajorityRestarted,
+    /// `kill -9` of a master, which comes back as the replica of the one in its place.
+    MasterReplaced,
+    /// A master stands still until another one is in its place, and then goes on.
+    MasterFrozen,
+    /// A replica is told to take its master's place.
+    MasterSwapped,
+    /// Slots move to another master, and back.
+    SlotsMoved,
 }
 
 /// Faults of one worker or its network.
@@ -157,6 +165,10 @@ impl Kind {
             | Self::MinorityPaused
             | Self::MajorityPaused
             | Self::MajorityRestarted => (100, 2_000),
+            // at the least: they last until all have settled
+            Self::MasterReplaced | Self::MasterFrozen => (3_000, 4_000),
+            Self::MasterSwapped => (1_500, 2_500),
+            Self::SlotsMoved => (100, 300),
             Self::Latency | Self::AnnouncementsLost => (500, 1_500),
             Self::SlowThenSilent => (1_500, 3_000),
             Self::Refused

@@ -10,6 +10,10 @@ pub enum Topology {
     Standalone,
     /// Five masters that know nothing of each other.
     Quorum,
+    /// A master with two replicas, and three sentinels.
+    Sentinel,
+    /// Three masters, each with a replica.
+    Cluster,
 }
 
 const OF_ONE_SERVER: [Kind; 11] = [
@@ -42,9 +46,37 @@ const OF_A_QUORUM: [Kind; 12] = [
     Kind::MajorityRestarted,
 ];
 
+/// What has one target hits the master.
+const OF_SENTINELS: [Kind; 7] = [
+    Kind::MasterReplaced,
+    Kind::MasterFrozen,
+    Kind::MasterSwapped,
+    Kind::ClientsKilled,
+    Kind::SubscribersKilled,
+    Kind::ScriptsFlushed,
+    Kind::ClientsPaused,
+];
+
+/// What has one target hits any of the masters.
+const OF_A_CLUSTER: [Kind; 8] = [
+    Kind::MasterReplaced,
+    Kind::MasterFrozen,
+    Kind::MasterSwapped,
+    Kind::SlotsMoved,
+    Kind::ClientsKilled,
+    Kind::SubscribersKilled,
+    Kind::ScriptsFlushed,
+    Kind::ClientsPaused,
+];
+
 impl Topology {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Standalone, Self::Quorum];
+    pub const ALL: [Self; 4] = [
+        Self::Standalone,
+        Self::Quorum,
+        Self::Sentinel,
+        Self::Cluster,
+    ];
 
     /// Its name, as arguments and files have it.
     #[must_use]
@@ -52,6 +84,8 @@ impl Topology {
         match self {
             Self::Standalone => "standalone",
             Self::Quorum => "quorum",
+            Self::Sentinel => "sentinel",
+            Self::Cluster => "cluster",
         }
     }
 
@@ -75,6 +109,8 @@ impl Topology {
         match self {
             Self::Standalone => &OF_ONE_SERVER,
             Self::Quorum => &OF_A_QUORUM,
+            Self::Sentinel => &OF_SENTINELS,
+            Self::Cluster => &OF_A_CLUSTER,
         }
     }
 
@@ -82,7 +118,7 @@ impl Topology {
     #[must_use]
     pub fn rare(self) -> &'static [Kind] {
         match self {
-            Self::Standalone => &[],
+            Self::Standalone | Self::Sentinel | Self::Cluster => &[],
             Self::Quorum => &[Kind::ServerRestartedEmpty, Kind::DataFlushed],
         }
     }
@@ -95,7 +131,8 @@ impl Topology {
             .copied()
     }
 
-    /// Whether waiters enter in the order of their arrival; else it is a courtesy, and nobody judges it.
+    /// Whether waiters enter in the order of their arrival, and that is judged. On a quorum it is a courtesy; where masters take
+    /// each other's place, no single server sees who came when.
     #[must_use]
     pub fn keeps_order(self) -> bool {
         self == Self::Standalone
@@ -114,12 +151,17 @@ impl Topology {
                 Kind::ServerRestartedEmpty | Kind::DataFlushed | Kind::ServerClockForward
             ),
             Self::Quorum => kind == Kind::ServerClockForward,
+            // a replica may have less than its master had
+            Self::Sentinel | Self::Cluster => matches!(
+                kind,
+                Kind::MasterReplaced | Kind::MasterFrozen | Kind::MasterSwapped
+            ),
         }
     }
 
     /// One such fault is enough. On a quorum it takes others at the time, because of which the holder hasn't got all masters.
     #[must_use]
     pub fn forgets_alone(self) -> bool {
-        self == Self::Standalone
+        self != Self::Quorum
     }
 }

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) keep: bool,
 }
 
-const USAGE: &str = "give --topology standalone or quorum, --minutes N (such as 0.5) or --seconds N, --seed S, and if wanted --workers N, \
+const USAGE: &str = "give --topology standalone, quorum, sentinel or cluster, --minutes N (such as 0.5) or --seconds N, --seed S, and if wanted --workers N, \
                      --unlocked, --folder F, --keep; or --replay FOLDER alone";
 
 /// Reads the arguments.

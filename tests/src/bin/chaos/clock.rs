@@ -18,6 +18,11 @@ impl Clock {
         clock
     }
 
+    /// The machine's, which nobody sets.
+    pub(crate) fn of_the_machine() -> Self {
+        Self(Arc::new(AtomicU64::new(0)))
+    }
+
     /// Sets the server's clock, given how far ahead it is.
     pub(crate) fn step(&self, server: &RedisServer, to: impl Fn(Duration) -> Duration) {
         let ahead = to(Duration::from_millis(self.0.load(Ordering::SeqCst)));

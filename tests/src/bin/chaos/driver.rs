@@ -112,7 +112,7 @@ pub(crate) fn run(arguments: &Arguments) {
             worker: Some(number),
         });
     }
-    outcome.extend(stage.servers().flat_map(left_behind));
+    outcome.extend(stage.masters().flat_map(left_behind));
     outcome.push(String::new());
     write("run.txt", run.text());
     write("outcome.txt", outcome.join("\n"));

@@ -55,7 +55,7 @@ impl Lookout {
     /// Follows one server, and feels the pulse of all.
     pub(crate) fn start(stage: &dyn Stage, folder: &Path) -> Self {
         let (watched, clock) = stage.watched();
-        let (address, clock) = (watched.address(), clock.clone());
+        let address = watched.address();
         let create = |name| File::create(folder.join(name)).expect("the run's folder is writable");
         let (mut file, mut grants) = (create("arrivals.txt"), create("grants.txt"));
         let stop = Arc::new(AtomicBool::new(false));

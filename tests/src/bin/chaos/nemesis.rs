@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tests::chaos::evidence::Fault;
 use tests::chaos::now;
 use tests::chaos::plan::{Kind, Planned};
-use tests::fault::{Close, Firewall, Flow, Lost, Proxy, Request};
+use tests::fault::{Close, Firewall, Flow, Lost, Proxy, Request, Trap};
 use tests::wire::Verb;
 use tests::{Child, timing};
 
@@ -44,6 +44,8 @@ pub(crate) struct Worker {
     folder: PathBuf,
     /// To each server one.
     ways: Vec<Proxy>,
+    /// Locks are on some of the servers, now these, now those.
+    locks_move: bool,
     child: Child,
 }
 
@@ -52,7 +54,7 @@ impl Worker {
         let ways: Vec<_> = (stage.servers())
             .map(|server| Proxy::before(&server.address()))
             .collect();
-        setup.url = stage.url(ways.iter().map(Proxy::address).collect());
+        setup.url = stage.url(&ways);
         setup.seed = setup
             .seed
             .wrapping_mul(31)
@@ -64,6 +66,7 @@ impl Worker {
             setup,
             folder: folder.to_owned(),
             ways,
+            locks_move: stage.locks_move(),
         };
         worker.life += 1;
         worker
@@ -225,20 +228,29 @@ pub(crate) fn disturb(worker: &mut Worker, planned: &Planned) -> Option<(u64, u6
                 Verb::of(request).as_ref() == prey
                     || (request.is_script() && begin.elapsed() > half)
             };
-            let Some(proxy) = hit.first() else {
-                unreachable!("there is a way to each server");
-            };
-            let trap = if planned.kind == Kind::OneReplyLost {
-                proxy.swallow_reply(matches, Some(Close::Reset))
+            // where locks are on some of the servers only, nobody knows which way it will come
+            let ways = if worker.locks_move {
+                worker.ways.iter().collect()
             } else {
-                proxy.swallow_request(matches, Some(Close::Reset))
+                hit
             };
+            let count = if worker.locks_move { ways.len() } else { 1 };
+            let traps: Vec<_> = (ways.iter().take(count))
+                .map(|way| {
+                    if planned.kind == Kind::OneReplyLost {
+                        way.swallow_reply(matches, Some(Close::Reset))
+                    } else {
+                        way.swallow_request(matches, Some(Close::Reset))
+                    }
+                })
+                .collect();
+            let sprung = || traps.iter().any(Trap::is_sprung);
             let start = Instant::now();
-            while !trap.is_sprung() && start.elapsed() < planned.length * 2 {
+            while !sprung() && start.elapsed() < planned.length * 2 {
                 timing::block(Duration::from_millis(1));
             }
-            if !trap.is_sprung() {
-                proxy.heal();
+            if !sprung() {
+                ways.iter().for_each(|way| way.heal());
                 return None;
             }
         }

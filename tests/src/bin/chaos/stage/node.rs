@@ -35,7 +35,6 @@ impl Node {
     )]
     pub(super) fn disturb(&mut self, planned: &Planned) {
         let Self { server, clock } = self;
-        let length = planned.length.as_millis().to_string();
         match planned.kind {
             Kind::ServerRestarted => {
                 server.kill();
@@ -53,17 +52,6 @@ impl Node {
                 timing::block(planned.length);
                 server.resume();
             }
-            Kind::ClientsKilled => kill_clients(&server.raw()),
-            Kind::SubscribersKilled => {
-                server
-                    .raw()
-                    .run::<u64>(&["CLIENT", "KILL", "TYPE", "pubsub"]);
-            }
-            Kind::ScriptsFlushed => server.raw().run(&["SCRIPT", "FLUSH"]),
-            Kind::ClientsPaused => {
-                server.raw().run::<()>(&["CLIENT", "PAUSE", &length, "ALL"]);
-                timing::block(planned.length);
-            }
             Kind::ServerFull => {
                 let raw = server.raw();
                 raw.run::<()>(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -73,8 +61,29 @@ impl Node {
             Kind::DataFlushed => server.raw().run(&["FLUSHALL"]),
             Kind::ServerClockForward => clock.step(server, |ahead| ahead + CLOCK_FORWARD),
             Kind::ServerClockBack => clock.step(server, |ahead| ahead - planned.length),
-            other => unreachable!("{other:?} is no fault of one server"),
+            _ => annoy(&server.raw(), planned),
         }
+    }
+}
+
+/// Does a fault by a command.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the plan has no others for a server"
+)]
+pub(super) fn annoy(raw: &Raw, planned: &Planned) {
+    match planned.kind {
+        Kind::ClientsKilled => kill_clients(raw),
+        Kind::SubscribersKilled => {
+            raw.run::<u64>(&["CLIENT", "KILL", "TYPE", "pubsub"]);
+        }
+        Kind::ScriptsFlushed => raw.run(&["SCRIPT", "FLUSH"]),
+        Kind::ClientsPaused => {
+            let length = planned.length.as_millis().to_string();
+            raw.run::<()>(&["CLIENT", "PAUSE", &length, "ALL"]);
+            timing::block(planned.length);
+        }
+        other => unreachable!("{other:?} is no fault of one server"),
     }
 }
 

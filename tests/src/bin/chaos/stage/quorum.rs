@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tests::chaos::now;
 use tests::chaos::plan::{CLOCK_FORWARD, Kind, Planned};
+use tests::fault::Proxy;
 use tests::{RedisServer, masters, timing};
 
 use super::{Clock, Node, Stage};
@@ -35,13 +36,14 @@ impl Stage for Quorum {
         Box::new(self.0.iter().map(|node| &node.server))
     }
 
-    fn url(&self, ways: Vec<String>) -> String {
-        masters::redlock("", &ways)
+    fn url(&self, ways: &[Proxy]) -> String {
+        let hosts: Vec<_> = ways.iter().map(Proxy::address).collect();
+        masters::redlock("", &hosts)
     }
 
-    fn watched(&self) -> (&RedisServer, &Clock) {
+    fn watched(&self) -> (&RedisServer, Clock) {
         let node = self.0.first().expect("there are five");
-        (&node.server, &node.clock)
+        (&node.server, node.clock.clone())
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others hit one master")]

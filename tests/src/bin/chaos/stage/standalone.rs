@@ -3,6 +3,7 @@
 use tests::RedisServer;
 use tests::chaos::now;
 use tests::chaos::plan::{Kind, Planned};
+use tests::fault::Proxy;
 
 use super::{Clock, Node, Stage};
 
@@ -19,13 +20,13 @@ impl Stage for Standalone {
         Box::new(std::iter::once(&self.0.server))
     }
 
-    fn url(&self, ways: Vec<String>) -> String {
-        let mut urls = ways.iter().map(|way| self.0.server.url_at(way));
+    fn url(&self, ways: &[Proxy]) -> String {
+        let mut urls = ways.iter().map(|way| self.0.server.url_at(&way.address()));
         urls.next().expect("there is a way to the server")
     }
 
-    fn watched(&self) -> (&RedisServer, &Clock) {
-        (&self.0.server, &self.0.clock)
+    fn watched(&self) -> (&RedisServer, Clock) {
+        (&self.0.server, self.0.clock.clone())
     }
 
     fn disturb(&mut self, planned: &Planned) -> (u64, u64) {
