@@ -33,6 +33,9 @@
 //! | --- | --- | --- | --- | --- |
 //! | `memory://` | one process, for tests and single programs | first in, first out | yes | yes |
 //! | `redis://`, `rediss://`, `redis+unix://` | one Redis, 6.2 or later; with TLS; over a socket of this machine | first in, first out over processes | yes | yes; polling without channel rights |
+//! | `redis+sentinel://` | the master that sentinels name, and the next one after a failover | first in, first out over processes | yes | yes; polling without channel rights |
+//! | `redis+cluster://` | a Redis Cluster, each lock on the master of its slot | first in, first out over processes | yes | yes; polling without channel rights |
+//! | `redlock://` | a majority of independent masters | about in the order of arrival | yes | yes; polling without channel rights |
 //!
 //! `redis://user:password@host:6379/2` names user and database; over a socket they stand in the query:
 //! `redis+unix:///run/redis.sock?user=u&pass=p&db=2`. `?protocol=2` speaks RESP2, for what stands between and doesn't know
@@ -48,6 +51,8 @@
 //! | `macros` | yes | the attribute |
 //! | `redis` | yes | `redis://` and `redis+unix://` |
 //! | `tls` | | `rediss://`, by rustls |
+//! | `sentinel` | | `redis+sentinel://`, the master that sentinels name |
+//! | `cluster` | | `redis+cluster://`, a Redis Cluster |
 //! | `quorum` | | `redlock://`, a majority of independent masters |
 //! | `axum` | | refusals as axum responses, and a layer that gives handlers their manager |
 //! | `actix` | | refusals as actix-web responses, and a middleware that gives handlers their manager |
@@ -65,6 +70,7 @@
 //!
 #![doc = include_str!("docs/operating.md")]
 #![doc = include_str!("docs/quorum.md")]
+#![doc = include_str!("docs/topologies.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
