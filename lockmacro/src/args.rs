@@ -164,14 +164,17 @@ impl Args {
 
     /// What doesn't go together.
     fn check(&self, errors: &mut Vec<Error>) {
-        if self.mode == Mode::Reject {
-            for (name, why) in [
-                ("wait", "a rejected call never waits"),
-                ("max_waiters", "rejected calls never queue"),
-            ] {
+        let refused = match self.mode {
+            Mode::Queue => None,
+            Mode::Reject => Some(("reject", "rejected")),
+            Mode::Skip => Some(("skip", "skipped")),
+        };
+        if let Some((mode, refused)) = refused {
+            for (name, never) in [("wait", "waits"), ("max_waiters", "queues")] {
                 errors.extend(self.span(name).map(|span| {
                     let message = format!(
-                        "`{name}` and `mode = \"reject\"` exclude each other: {why}; remove `{name}`, or write `mode = \"queue\"`"
+                        "`{name}` and `mode = \"{mode}\"` exclude each other: a {refused} call never {never}; remove `{name}`, or \
+                         write `mode = \"queue\"`"
                     );
                     Error::new(span, message)
                 }));
@@ -281,14 +284,17 @@ mod tests {
             ("condition = x", "here it is called `when`"),
             ("on_error = x", "here it is called `or_else`"),
             ("permit = 3", "`permits` is not available yet"),
-            ("mode = \"skip\"", "`mode = \"skip\"` is not available yet"),
             ("mode = \"Queue\"", "did you mean \"queue\"?"),
             ("mode = \"rejct\"", "did you mean \"reject\"?"),
             ("mode = \"fifo\"", "did you mean \"queue\"?"),
-            ("mode = \"colour\"", "write \"queue\" or \"reject\""),
+            (
+                "mode = \"colour\"",
+                "write \"queue\", \"reject\" or \"skip\"",
+            ),
             ("mode = reject", "`mode = \"reject\"`"),
             ("mode = Mode::Queue", "`mode = \"queue\"`"),
-            ("mode = 3", "\"queue\" or \"reject\""),
+            ("mode = 3", "\"queue\", \"reject\" or \"skip\""),
+            ("mode = \"once\"", "did you mean \"skip\"?"),
             ("lease = 30", "`lease = \"30s\"`"),
             ("wait = -1", "a number and a unit"),
             ("lease = 1.5", "a number and a unit"),
@@ -311,7 +317,11 @@ mod tests {
             ("max_waiters = -1", "`max_waiters = 100`"),
             (
                 "max_waiters = 3, mode = \"reject\"",
-                "rejected calls never queue",
+                "a rejected call never queues",
+            ),
+            (
+                "wait = \"3s\", mode = \"skip\"",
+                "a skipped call never waits",
             ),
             ("watchdog = \"off\"", "`watchdog = false`"),
             ("watchdog = renews", "`watchdog = false`"),

@@ -14,7 +14,7 @@ use crate::boxed::{regrouped, with_uses};
 use crate::key::{Key, Part, Value};
 use crate::output::erased;
 use crate::parameter::{Parameters, mentions, quiet};
-use crate::signature::{Body, Function};
+use crate::signature::{Body, Function, Told};
 use crate::value::{Length, Mode};
 
 /// The locked function; on a bad attribute or function the item as it was, and one error per mistake.
@@ -41,7 +41,12 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 fn lock(mut args: Args, mut function: Function, errors: &mut Vec<Error>) -> Option<TokenStream> {
-    function.check(args.or_else.is_some(), errors);
+    let told = match (&args.or_else, args.mode) {
+        (Some(_), _) => Told::OrElse,
+        (None, Mode::Skip) => Told::AsSkipped,
+        (None, Mode::Queue | Mode::Reject) => Told::AsRefused,
+    };
+    function.check(told, errors);
     if args.keys.is_empty() {
         if !args.has("key") {
             errors.push(Error::new(
@@ -184,7 +189,14 @@ fn quote(
             __lockruntime_private::#run_opaque(__lockruntime_call, __lockruntime_body).await
         }
     } else {
-        let refused = quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error);
+        let refused = match args.mode {
+            Mode::Queue | Mode::Reject => {
+                quote_spanned!(at_output=> <#output as __lockruntime_private::FromLockError>::from_lock_error)
+            }
+            Mode::Skip => {
+                quote_spanned!(at_output=> <#output as __lockruntime_private::FromSkipped>::from_skipped)
+            }
+        };
         let run = named("run", mixed);
         quote_spanned! {mixed=>
             let __lockruntime_body = #boxed;
@@ -250,6 +262,7 @@ fn call(args: &Args, keys: &[Key], parameters: &Parameters, name: &Ident) -> Tok
     let mode = match args.mode {
         Mode::Queue => quote_spanned!(mixed=> Queue),
         Mode::Reject => quote_spanned!(mixed=> Reject),
+        Mode::Skip => quote_spanned!(mixed=> Skip),
     };
     statements.extend(said(
         "mode",

@@ -26,6 +26,17 @@ pub(crate) struct Body {
     pub(crate) block: Group,
 }
 
+/// How a caller is told that the lock was not to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// The return type has room for the refusal.
+    AsRefused,
+    /// It has room for not having run.
+    AsSkipped,
+    /// The attribute says what to return.
+    OrElse,
+}
+
 /// Attributes that the compiler reads itself; every other one is a macro that still has to expand.
 const BUILT_IN: [&str; 21] = [
     "allow",
@@ -53,8 +64,8 @@ const BUILT_IN: [&str; 21] = [
 const TOOLS: [&str; 4] = ["clippy", "diagnostic", "rust_analyzer", "rustfmt"];
 
 impl Function {
-    /// An error for each reason why it can't be locked. `or_else`: the attribute says what a refusal returns.
-    pub(crate) fn check(&self, or_else: bool, errors: &mut Vec<Error>) {
+    /// An error for each reason why it can't be locked.
+    pub(crate) fn check(&self, told: Told, errors: &mut Vec<Error>) {
         let name = &self.signature.ident;
         if let Some(constness) = self.signature.constness {
             errors.push(Error::new(
@@ -64,7 +75,7 @@ impl Function {
         } else if self.signature.asyncness.is_none() && self.boxed.is_none() {
             errors.push(not_async(&self.signature, self.body.as_ref()));
         } else {
-            errors.extend(no_room_for_a_refusal(&self.signature, or_else));
+            errors.extend(no_room_for_a_refusal(&self.signature, told));
         }
         if self.body.is_none() {
             errors.push(Error::new(
@@ -263,24 +274,36 @@ fn not_async(signature: &Signature, body: Option<&Body>) -> Error {
 }
 
 /// Return types of which the text alone says that they can't carry a refusal; the compiler judges the others by trait.
-fn no_room_for_a_refusal(signature: &Signature, or_else: bool) -> Option<Error> {
+fn no_room_for_a_refusal(signature: &Signature, told: Told) -> Option<Error> {
     let name = &signature.ident;
     let fix = "write `-> Result<(), E>` where `E: From<lockruntime::LockError>`, or say with `or_else` what to do then";
     match &signature.output {
-        ReturnType::Default if or_else => None,
-        ReturnType::Default => Some(Error::new(
+        ReturnType::Default if told == Told::AsRefused => Some(Error::new(
             name.span(),
             format!("`{name}` returns nothing, so it can't say that the lock was refused; {fix}"),
         )),
+        ReturnType::Default => None,
         ReturnType::Type(_, ty) => match &**ty {
-            Type::Tuple(unit) if unit.elems.is_empty() && !or_else => Some(Error::new_spanned(
+            Type::Tuple(unit) if unit.elems.is_empty() && told == Told::AsRefused => {
+                Some(Error::new_spanned(
+                    ty,
+                    format!("`()` can't say that the lock was refused; {fix}"),
+                ))
+            }
+            Type::Never(_) if told == Told::AsSkipped => Some(Error::new_spanned(
                 ty,
-                format!("`()` can't say that the lock was refused; {fix}"),
+                "a function that never returns can't say that it was skipped; write \
+                 `-> Result<Option<std::convert::Infallible>, E>` where `E: From<lockruntime::LockError>`",
             )),
             Type::Never(_) => Some(Error::new_spanned(
                 ty,
                 "a function that never returns can't say that the lock was refused or lost; write \
                  `-> Result<std::convert::Infallible, E>` where `E: From<lockruntime::LockError>`",
+            )),
+            Type::ImplTrait(_) if told == Told::AsSkipped => Some(Error::new_spanned(
+                ty,
+                "an `impl Trait` can't say that the call was skipped; write `-> Option<impl …>`, or say with `or_else` what to \
+                 return then",
             )),
             _ => None,
         },
@@ -322,7 +345,7 @@ mod tests {
         let mut errors = Vec::new();
         let function = match Function::read(item.parse().unwrap()) {
             Ok(function) => {
-                function.check(false, &mut errors);
+                function.check(Told::AsRefused, &mut errors);
                 Some(function)
             }
             Err(error) => {
@@ -391,7 +414,7 @@ mod tests {
             let item = format!("async fn f() {returns} {{}}");
             let function = Function::read(item.parse().unwrap()).unwrap();
             let mut errors = Vec::new();
-            function.check(true, &mut errors);
+            function.check(Told::OrElse, &mut errors);
             assert!(errors.is_empty(), "{item}");
         }
     }

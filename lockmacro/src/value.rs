@@ -11,6 +11,8 @@ pub(crate) enum Mode {
     #[default]
     Queue,
     Reject,
+    /// Not run where the lock isn't free, which is no error.
+    Skip,
 }
 
 /// A duration: known now, or an expression that gives one.
@@ -112,6 +114,7 @@ pub(crate) fn mode(value: &Expr) -> Result<Mode, Error> {
     if let Some(text) = string(value) {
         return match words::mode(&text.value()) {
             Word::Right("reject") => Ok(Mode::Reject),
+            Word::Right("skip") => Ok(Mode::Skip),
             Word::Right(_) => Ok(Mode::Queue),
             Word::Meant(_, message) | Word::Wrong(message) => Err(Error::new(text.span(), message)),
         };

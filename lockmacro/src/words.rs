@@ -33,8 +33,7 @@ const KNOWN: &[&str] = &[
 /// Decided and documented, for a later version.
 const LATER: &[&str] = &["permits", "access"];
 pub(crate) const ON_LOST: &[&str] = &["cancel", "continue"];
-pub(crate) const MODES: &[&str] = &["queue", "reject"];
-const MODE_LATER: &str = "skip";
+pub(crate) const MODES: &[&str] = &["queue", "reject", "skip"];
 
 /// Names that other libraries use, and ours.
 const OTHERS: [(&str, &[&str]); 12] = [
@@ -105,12 +104,13 @@ const OTHERS: [(&str, &[&str]); 12] = [
         ],
     ),
 ];
-const OTHER_MODES: [(&str, &[&str]); 2] = [
+const OTHER_MODES: [(&str, &[&str]); 3] = [
     ("queue", &["wait", "block", "fifo", "mutex", "fair"]),
     (
         "reject",
         &["fail", "try", "nowait", "lock", "error", "refuse"],
     ),
+    ("skip", &["ignore", "once", "scheduled", "job", "cron"]),
 ];
 
 pub(crate) fn argument(word: &str) -> Word {
@@ -142,11 +142,6 @@ pub(crate) fn argument(word: &str) -> Word {
 pub(crate) fn mode(word: &str) -> Word {
     if let Some(right) = own(MODES, word) {
         Word::Right(right)
-    } else if word == MODE_LATER {
-        Word::Wrong(format!(
-            "`mode = \"{MODE_LATER}\"` is not available yet; write {}",
-            modes()
-        ))
     } else if let Some(meant) =
         in_our_words(&OTHER_MODES, &word.to_lowercase()).or_else(|| nearest(word, MODES))
     {
@@ -159,9 +154,9 @@ pub(crate) fn mode(word: &str) -> Word {
     }
 }
 
-/// `"queue" or "reject"`
+/// `"queue", "reject" or "skip"`
 pub(crate) fn modes() -> String {
-    format!("\"{}\"", MODES.join("\" or \""))
+    listed(MODES, "or").replace('`', "\"")
 }
 
 /// How an argument is written.

@@ -20,7 +20,7 @@ use crate::manager::LockManager;
 use crate::manager::run::{Rest, RestInBackground, Run, RunInBackground};
 use crate::options::Terms;
 pub use crate::options::{Mode, OnLost};
-pub use crate::refusal::{FromLockError, FromRefusal};
+pub use crate::refusal::{FromLockError, FromRefusal, FromSkipped};
 
 /// One call of an annotated function: what its attribute says, and its filled keys. Boxed, since the caller's future holds it.
 #[derive(Debug)]

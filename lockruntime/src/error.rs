@@ -13,7 +13,7 @@ use crate::options::{Mode, SHORTEST_LEASE};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LockError {
-    /// Somebody else holds the lock, or others queue for it, and the mode is [`Mode::Reject`]; or in queue mode as many callers
+    /// Somebody else holds the lock, or others queue for it, and the mode is [`Mode::Reject`] or [`Mode::Skip`]; or in queue mode as many callers
     /// wait already as `max_waiters` allows.
     #[non_exhaustive]
     Busy {

@@ -120,8 +120,8 @@ pub use key::LockKey;
 pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
 pub use options::{Mode, OnLost};
-pub use refusal::{FromLockError, FromRefusal};
 pub use telemetry::{Event, Redact, Subject};
+pub use refusal::{FromLockError, FromRefusal, FromSkipped, Unrun};
 #[cfg(feature = "tls")]
 pub use tls::TlsSettings;
 pub use token::{FencingToken, OwnerToken};

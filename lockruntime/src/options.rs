@@ -12,6 +12,8 @@ pub enum Mode {
     Queue,
     /// Be refused at once with [`LockError::Busy`](crate::LockError::Busy).
     Reject,
+    /// Don't run, and that is no error: for jobs that many processes start at the same time and one shall do.
+    Skip,
 }
 
 impl fmt::Display for Mode {
@@ -19,6 +21,7 @@ impl fmt::Display for Mode {
         f.write_str(match self {
             Self::Queue => "queue",
             Self::Reject => "reject",
+            Self::Skip => "skip",
         })
     }
 }

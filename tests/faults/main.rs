@@ -11,6 +11,7 @@ mod long_body;
 mod network;
 mod paused;
 mod record;
+mod schedule;
 mod shutdown;
 mod standing_still;
 

@@ -12,5 +12,6 @@ mod outcomes;
 mod reentry;
 mod send;
 mod sizes;
+mod skip;
 mod support;
 mod when;

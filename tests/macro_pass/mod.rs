@@ -16,4 +16,5 @@ mod modifiers;
 mod patterns;
 mod receivers;
 mod results;
+mod skipped;
 mod traits;

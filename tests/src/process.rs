@@ -109,6 +109,23 @@ pub struct Call {
     pub body: Body,
 }
 
+/// A job that every process starts at each tick of its own clock, and one shall run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The boleto; the key is `boleto:<id>`.
+    pub id: String,
+    /// The clock's distance from the machine's.
+    pub ahead: Duration,
+    /// The machine's time of the first tick, since 1970.
+    pub first: Duration,
+    /// The time between two ticks.
+    pub every: Duration,
+    /// How many ticks.
+    pub ticks: u32,
+    /// How long the lock stays taken at least.
+    pub least: Duration,
+}
+
 /// What a process is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Order {
@@ -129,6 +146,8 @@ pub enum Order {
         /// What takes the lock.
         door: Door,
     },
+    /// Start a job again and again, by this process's own clock.
+    Schedule(Schedule),
     /// Shut the manager down and end.
     Quit,
 }
@@ -163,6 +182,11 @@ pub enum Report {
         name: String,
         /// Empty, or the error: its variant's name, a colon, its text.
         error: String,
+    },
+    /// The last tick of a schedule is over.
+    Ticked {
+        /// The ticks at which this process's job ran.
+        ran: Vec<u32>,
     },
     /// All payments are made.
     Paid {
@@ -271,6 +295,16 @@ impl Holder {
                 return None;
             };
             Some(errors.clone())
+        })
+    }
+
+    /// Waits until a schedule is over; the ticks at which the job ran here.
+    pub fn ticked(&mut self) -> Vec<u32> {
+        self.wait_for("the last tick is over", |report| {
+            let Report::Ticked { ran } = report else {
+                return None;
+            };
+            Some(ran.clone())
         })
     }
 

@@ -1,6 +1,7 @@
 //! One acquisition through the guard API.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use crate::error::LockError;
@@ -12,7 +13,7 @@ use crate::telemetry::NO_TEMPLATE;
 
 /// A lock that is about to be asked for, or several; see [`LockManager::lock`] and [`LockManager::lock_all`].
 ///
-/// Nothing happens until one of its three verbs is awaited. All of them are cancel safe: dropping the future gives back the
+/// Nothing happens until one of its verbs is awaited. All of them are cancel safe: dropping the future gives back the
 /// ticket, or the lock if it was just won, in the background.
 #[derive(Clone, Debug)]
 #[must_use = "call acquire, try_acquire or run"]
@@ -139,6 +140,25 @@ impl<'a> LockRequest<'a> {
         self.take(Mode::Reject).await
     }
 
+    /// Like [`try_acquire`](Self::try_acquire), with `None` where somebody has the lock or waits for it.
+    ///
+    /// ```
+    /// # async fn body() -> Result<(), lockruntime::LockError> {
+    /// let locks = lockruntime::LockManager::memory();
+    /// let first = locks.lock("report").acquire_or_skip().await?;
+    /// assert!(first.is_some());
+    /// assert!(locks.lock("report").acquire_or_skip().await?.is_none());
+    /// # Ok(()) }
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(body()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Every other reason why the lock isn't held.
+    pub async fn acquire_or_skip(self) -> Result<Option<LockGuard>, LockError> {
+        unless_busy(self.take(Mode::Skip).await)
+    }
+
     /// Waits for the turn, runs `body` under the lock, and releases. Inside of a body that has the lock already, `body` goes on
     /// under it, on the terms of that one. The body is dropped at its next await if the lock is lost.
     ///
@@ -149,8 +169,26 @@ impl<'a> LockRequest<'a> {
     pub async fn run<F: Future>(self, body: F) -> Result<F::Output, LockError> {
         // boxed before acquiring: the future is smaller for it, and the body's address is its own
         let body = Box::pin(body);
+        self.run_boxed(Mode::Queue, body).await
+    }
+
+    /// Like [`run`](Self::run), but `body` isn't run, and the answer is `None`, where somebody has the lock or waits for it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_or_skip<F: Future>(self, body: F) -> Result<Option<F::Output>, LockError> {
+        let body = Box::pin(body);
+        unless_busy(self.run_boxed(Mode::Skip, body).await)
+    }
+
+    async fn run_boxed<F: Future>(
+        self,
+        mode: Mode,
+        body: Pin<Box<F>>,
+    ) -> Result<F::Output, LockError> {
         let in_background = self.terms.in_background;
-        let wanted = self.want(Mode::Queue)?;
+        let wanted = self.want(mode)?;
         run::run_wanted(self.manager.clone(), wanted, body, in_background).await
     }
 
@@ -193,5 +231,14 @@ impl<'a> LockRequest<'a> {
                 self.manager.want_all(keys, terms, self.name_of)
             }
         }
+    }
+}
+
+/// `None` where somebody else has the lock, or waits for it.
+fn unless_busy<T>(outcome: Result<T, LockError>) -> Result<Option<T>, LockError> {
+    match outcome {
+        Ok(value) => Ok(Some(value)),
+        Err(LockError::Busy { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }

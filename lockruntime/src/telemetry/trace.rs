@@ -2,6 +2,7 @@
 //! at debug.
 
 use super::{Event, Subject};
+use crate::error::LockError;
 
 /// An event of a lock: each has its key and mode.
 macro_rules! told {
@@ -9,6 +10,11 @@ macro_rules! told {
         let Subject { key, mode, .. } = $lock;
         tracing::$level!(key = %key.shown(), %mode, $($rest)*);
     }};
+}
+
+/// A call has no lock for another reason than that somebody has it, and its return type has no room to say so.
+pub(super) fn not_run(error: &LockError) {
+    tracing::warn!(mode = %error.mode(), %error, "not run, and its caller isn't told");
 }
 
 pub(super) fn event(event: &Event<'_>) {

@@ -142,7 +142,7 @@ impl Log {
 macro_rules! conformance {
     ($place:ty) => {
         $crate::suite::conformance! { $place:
-            taking::exclusion, taking::fencing_order, taking::reject, taking::reject_behind_a_live_queue, taking::different_keys,
+            taking::exclusion, taking::fencing_order, taking::reject, taking::reject_behind_a_live_queue, taking::skip, taking::different_keys,
             queueing::fifo, queueing::wait_limit, queueing::no_wait, queueing::cancelled_waiter, queueing::nobody_barges, queueing::woken_at_once,
             exits::value, exits::question_mark, exits::early_return, exits::panic, exits::abort, exits::select_loss,
             exits::runtime_shutdown, exits::guard_dropped_outside_of_a_runtime, exits::manager_shutdown,

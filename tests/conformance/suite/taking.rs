@@ -120,6 +120,34 @@ pub(crate) async fn reject_behind_a_live_queue<P: Place>(scene: Scene<P>) {
     scene.end(0).await;
 }
 
+/// A skip caller doesn't run while somebody has the lock or waits for it, and runs when it is free.
+pub(crate) async fn skip<P: Place>(scene: Scene<P>) {
+    let (manager, other) = (scene.place.manager(), scene.place.manager());
+    let skips = async || {
+        let skipped = manager
+            .lock(&scene.key)
+            .run_or_skip(async {})
+            .await
+            .unwrap();
+        assert!(skipped.is_none());
+    };
+    let guard = other.lock(&scene.key).acquire_or_skip().await.unwrap();
+    let guard = guard.expect("nobody has it");
+    skips().await;
+    let waiter = tokio::spawn({
+        let (other, key) = (other.clone(), scene.key.clone());
+        async move { other.lock(&key).acquire().await }
+    });
+    scene.until_waiting(&manager, 1).await;
+    skips().await;
+    guard.release().await.unwrap();
+    let waited = timing::soon("the waiter enters", waiter).await;
+    waited.unwrap().unwrap().release().await.unwrap();
+    let ran = manager.lock(&scene.key).run_or_skip(async { 7 }).await;
+    assert_eq!(ran.unwrap(), Some(7));
+    scene.end(0).await;
+}
+
 /// Another key is another lock.
 pub(crate) async fn different_keys<P: Place>(scene: Scene<P>) {
     let manager = scene.place.manager();

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::future::pending;
 use std::io::Write;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 use lockruntime::{LockError, LockManager, distributed_lock};
 use rand::RngExt;
 use tests::history::What;
-use tests::process::{Body, Call, Door, Order, Report, Setup};
+use tests::process::{Body, Call, Door, Order, Report, Schedule, Setup};
 use tests::register::Witness;
 use tests::timing;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -86,6 +86,10 @@ async fn main() {
             } => {
                 let errors = house.pay_all(tasks, payments, boletos, door).await;
                 report(&Report::Paid { errors });
+            }
+            Order::Schedule(schedule) => {
+                let ran = follow(&schedule, &house.witness).await;
+                report(&Report::Ticked { ran });
             }
             Order::Quit => {
                 house.manager.shutdown(timing::patience()).await;
@@ -179,6 +183,28 @@ impl House {
         }
         running.join_all().await.into_iter().flatten().collect()
     }
+}
+
+/// Starts the job at each tick of a clock that is `ahead`. The ticks at which it ran.
+async fn follow(schedule: &Schedule, witness: &Witness) -> Vec<u32> {
+    let mut ran = Vec::new();
+    for tick in 0..schedule.ticks {
+        let due = schedule.first + schedule.every * tick;
+        let clock = SystemTime::UNIX_EPOCH.elapsed().expect("after 1970") + schedule.ahead;
+        timing::pass(due.saturating_sub(clock)).await;
+        ran.extend(job(&schedule.id, schedule.least, tick, witness).await);
+    }
+    ran
+}
+
+/// What a scheduler calls: not run where another process runs it already, or did a moment ago.
+#[distributed_lock(key = "boleto:<id>", mode = "skip", min_hold = least)]
+async fn job(id: &str, least: Duration, tick: u32, witness: &Witness) -> Option<u32> {
+    let hold = lockruntime::current().expect("the body of a locked function has a hold");
+    let (owner, token) = (hold.owner_token().to_string(), hold.fencing_token().get());
+    witness.note(What::Entered, &key(id), &owner, token).await;
+    witness.note(What::Left, &key(id), &owner, token).await;
+    Some(tick)
 }
 
 #[distributed_lock(key = "boleto:<id>", mode = "queue")]

@@ -115,10 +115,9 @@ impl Attempt {
 
     /// The mode that goes to the server: no wait is one try that leaves nothing behind.
     pub(crate) fn mode(&self) -> Mode {
-        if self.order.wait == Some(Duration::ZERO) {
-            Mode::Reject
-        } else {
-            self.order.life.mode
+        match self.order.life.mode {
+            Mode::Queue if self.order.wait != Some(Duration::ZERO) => Mode::Queue,
+            Mode::Queue | Mode::Reject | Mode::Skip => Mode::Reject,
         }
     }
 
@@ -126,7 +125,7 @@ impl Attempt {
     pub(crate) fn ask_valid(&self) -> Duration {
         match self.mode() {
             Mode::Queue => self.order.timing.answer,
-            Mode::Reject => self.order.timing.request,
+            Mode::Reject | Mode::Skip => self.order.timing.request,
         }
     }
 
@@ -369,6 +368,7 @@ impl Attempt {
         calls: &mut Calls,
     ) {
         self.asking = false;
+        let server_mode = self.mode();
         self.touched |= asked.answer.is_ok() || asked.last > 0;
         if asked.answer.is_err() {
             self.unsettled
@@ -401,10 +401,9 @@ impl Attempt {
                 self.settle(now);
             }
             (Phase::Waiting { next }, Err(error)) => {
-                let outcome = match self.order.wait {
-                    Some(Duration::ZERO) => Err(error),
-                    _ if self.order.life.mode == Mode::Reject => Err(error),
-                    _ => self.waiter.failed(sent, now, error, known, spread),
+                let outcome = match server_mode {
+                    Mode::Reject | Mode::Skip => Err(error),
+                    Mode::Queue => self.waiter.failed(sent, now, error, known, spread),
                 };
                 match outcome {
                     Ok(again) => *next = again,

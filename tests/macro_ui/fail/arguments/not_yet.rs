@@ -15,13 +15,7 @@ async fn access(id: u64) -> Answer {
     Ok(())
 }
 
-#[distributed_lock(key = "a", mode = "skip")]
-async fn skip(id: u64) -> Answer {
-    Ok(())
-}
-
 fn main() {
     drop(permits(1));
     drop(access(1));
-    drop(skip(1));
 }
