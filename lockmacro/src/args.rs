@@ -6,7 +6,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, Ident, Lit, LitStr, Path, Token};
 
 use crate::duration::Use;
-use crate::value::{self, Length, Mode};
+use crate::value::{self, Access, Length, Mode};
 use crate::words::{self, Word};
 
 /// What the attribute says.
@@ -21,6 +21,9 @@ pub(crate) struct Args {
     pub(crate) min_hold: Option<Length>,
     /// An expression of type `u32`.
     pub(crate) max_waiters: Option<Expr>,
+    /// How many may hold the lock beside each other, an expression of type `u32`.
+    pub(crate) permits: Option<Expr>,
+    pub(crate) access: Option<Access>,
     pub(crate) watchdog: Option<bool>,
     pub(crate) reentrant: Option<bool>,
     /// The body goes on when its lock is lost.
@@ -71,7 +74,13 @@ impl Args {
                 computed.push(&**expression);
             }
         }
-        for other in [&self.manager, &self.when, &self.or_else, &self.max_waiters] {
+        for other in [
+            &self.manager,
+            &self.when,
+            &self.or_else,
+            &self.max_waiters,
+            &self.permits,
+        ] {
             computed.extend(other);
         }
         computed
@@ -113,7 +122,9 @@ impl Args {
             "wait" => self.wait = Some(value::length(value, Use::Wait)?),
             "max_hold" => self.max_hold = Some(value::length(value, Use::MaxHold)?),
             "min_hold" => self.min_hold = Some(value::length(value, Use::MinHold)?),
-            "max_waiters" => self.max_waiters = Some(value::max_waiters(value)?),
+            "max_waiters" => self.max_waiters = Some(value::count(known, value)?),
+            "permits" => self.permits = Some(value::permits(value)?),
+            "access" => self.access = Some(value::access(&value)?),
             "watchdog" => self.watchdog = Some(value::switch(known, &value)?),
             "reentrant" => self.reentrant = Some(value::switch(known, &value)?),
             "on_lost" => self.goes_on = value::on_lost(&value)?,
@@ -180,6 +191,10 @@ impl Args {
                 }));
             }
         }
+        if let (Some(_), Some(span)) = (self.span("permits"), self.span("access")) {
+            let message = "`permits` and `access` exclude each other: readers share a lock without a number; remove one of them";
+            errors.push(Error::new(span, message));
+        }
         if let (Some(Length::Millis(most)), Some(Length::Millis(least)), Some(span)) =
             (&self.max_hold, &self.min_hold, self.span("min_hold"))
             && least > most
@@ -231,10 +246,10 @@ mod tests {
         let (args, errors) = read(
             "key = \"a:<id>\", lease = \"30s\", mode = \"queue\", wait = limit::<A, B>(x), crate = ::rt, manager = &self.locks, \
              when = !dry, or_else = |error| Answer::from(error), guard = hold, max_hold = \"5m\", min_hold = least, max_waiters = 3, \
-             watchdog = false, on_lost = \"continue\", reentrant = false, release = \"background\",",
+             watchdog = false, on_lost = \"continue\", reentrant = false, release = \"background\", permits = slots,",
         );
         assert_eq!(errors, [""; 0]);
-        assert_eq!(args.computed().len(), 6);
+        assert_eq!(args.computed().len(), 7);
         assert_eq!(args.keys[0].value(), "a:<id>");
         assert!(matches!(args.lease, Some(Length::Millis(30_000))));
         assert!(matches!(args.wait, Some(Length::Computed(_))));
@@ -265,10 +280,17 @@ mod tests {
             ("resource = \"a\"", "called `key`"),
             (
                 "colour = 3",
-                "the lock takes `key`, `lease`, `mode`, `wait`, `max_hold`, `min_hold`, `max_waiters`, `watchdog`, `on_lost`, \
+                "the lock takes `key`, `lease`, `mode`, `wait`, `max_hold`, `min_hold`, `max_waiters`, `permits`, `access`, `watchdog`, `on_lost`, \
                  `reentrant`, `release`, `manager`, `or_else`, `when`, `guard` and `crate`",
             ),
-            ("permits = 3", "`permits` is not available yet"),
+            ("permits = 0", "`permits = 1`, or more"),
+            ("permits = \"3\"", "`permits = 3`"),
+            ("permits = -1", "`permits = 3`"),
+            ("permits = 3, access = \"read\"", "exclude each other"),
+            ("access = \"reed\"", "did you mean \"read\"?"),
+            ("access = \"exclusive\"", "`access = \"write\"`"),
+            ("access = read", "`access = \"read\"`"),
+            ("concurrency = 3", "here it is called `permits`"),
             ("guards = hold", "did you mean `guard`?"),
             ("guard = \"hold\"", "without quotes: `guard = hold`"),
             ("guard = _", "`guard = hold`"),
@@ -283,7 +305,7 @@ mod tests {
             ("when = 1", "a bool expression"),
             ("condition = x", "here it is called `when`"),
             ("on_error = x", "here it is called `or_else`"),
-            ("permit = 3", "`permits` is not available yet"),
+            ("permit = 3", "did you mean `permits`?"),
             ("mode = \"Queue\"", "did you mean \"queue\"?"),
             ("mode = \"rejct\"", "did you mean \"reject\"?"),
             ("mode = \"fifo\"", "did you mean \"queue\"?"),
@@ -356,7 +378,7 @@ mod tests {
 
     #[test]
     fn each_mistake_is_told() {
-        let (_, errors) = read("key = 3, leese = \"1s\", wait = \"5\", permits = 2, mode = \"x\"");
+        let (_, errors) = read("key = 3, leese = \"1s\", wait = \"5\", permits = 0, mode = \"x\"");
         assert_eq!(errors.len(), 5, "{errors:#?}");
     }
 

@@ -15,7 +15,7 @@ use crate::key::{Key, Part, Value};
 use crate::output::erased;
 use crate::parameter::{Parameters, mentions, quiet};
 use crate::signature::{Body, Function, Told};
-use crate::value::{Length, Mode};
+use crate::value::{Access, Length, Mode};
 
 /// The locked function; on a bad attribute or function the item as it was, and one error per mistake.
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -271,7 +271,22 @@ fn call(args: &Args, keys: &[Key], parameters: &Parameters, name: &Ident) -> Tok
     for (method, length) in args.lengths() {
         statements.extend(length.map(|length| lengthened(&Ident::new(method, mixed), length)));
     }
-    statements.extend(args.max_waiters.as_ref().map(limited));
+    for (method, count) in [
+        ("max_waiters", args.max_waiters.as_ref()),
+        ("permits", args.permits.as_ref()),
+    ] {
+        statements.extend(count.map(|count| counted(&Ident::new(method, mixed), count)));
+    }
+    if let Some(access) = args.access {
+        let access = match access {
+            Access::Read => quote_spanned!(mixed=> Read),
+            Access::Write => quote_spanned!(mixed=> Write),
+        };
+        statements.extend(said(
+            "access",
+            &quote_spanned!(mixed=> __lockruntime_private::Sharing::#access),
+        ));
+    }
     for (method, switch) in [("watchdog", args.watchdog), ("reentrant", args.reentrant)] {
         statements.extend(switch.map(|switch| said(method, &switch.to_token_stream())));
     }
@@ -293,13 +308,13 @@ fn said(method: &str, value: &TokenStream) -> TokenStream {
     }
 }
 
-fn limited(expression: &Expr) -> TokenStream {
+fn counted(method: &Ident, expression: &Expr) -> TokenStream {
     let mixed = Span::mixed_site();
     let at_expression = expression.span().resolved_at(mixed);
     let most = quote_spanned!(at_expression=> let __lockruntime_most: __lockruntime_private::u32 = #expression;);
     quote_spanned! {mixed=>
         #most
-        let __lockruntime_call = __lockruntime_private::Call::max_waiters(__lockruntime_call, __lockruntime_most);
+        let __lockruntime_call = __lockruntime_private::Call::#method(__lockruntime_call, __lockruntime_most);
     }
 }
 
@@ -473,7 +488,7 @@ mod tests {
     fn nothing_but_the_private_module_is_named() {
         let tokens = expanded(
             "key = [\"<a>:<b.c>\", \"x\"], lease = \"1s\", wait = w, mode = \"queue\", crate = rt, manager = m, when = c, guard = g, or_else = o, max_hold = \"1m\", \
-             min_hold = \"1s\", max_waiters = 3, watchdog = false, on_lost = \"continue\", reentrant = true, release = \"background\"",
+             min_hold = \"1s\", max_waiters = 3, permits = n, watchdog = false, on_lost = \"continue\", reentrant = true, release = \"background\"",
             "async fn f(&self, a: A, P { b, .. }: P, _: W, w: D) -> R {}",
         );
         assert_eq!(tokens.matches("rt :: __private").count(), 1);
@@ -525,6 +540,7 @@ mod tests {
                 "max_waiters",
                 "min_hold",
                 "on_lost",
+                "permits",
                 "reentrant",
                 "u32",
                 "wait",

@@ -15,6 +15,13 @@ pub(crate) enum Mode {
     Skip,
 }
 
+/// What the key's readers and writers do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    Write,
+}
+
 /// A duration: known now, or an expression that gives one.
 pub(crate) enum Length {
     Millis(u64),
@@ -241,10 +248,43 @@ pub(crate) fn release(value: &Expr) -> Result<bool, Error> {
     Err(Error::new_spanned(value, message))
 }
 
-pub(crate) fn max_waiters(value: Expr) -> Result<Expr, Error> {
+pub(crate) fn access(value: &Expr) -> Result<Access, Error> {
+    let text = string(value).map(LitStr::value);
+    match text.as_deref() {
+        Some("read") => Ok(Access::Read),
+        Some("write") => Ok(Access::Write),
+        text => {
+            let near = text.and_then(|text| Some((text, nearest(text, words::ACCESS)?)));
+            let message = match near {
+                Some((text, near)) => {
+                    format!("unknown `access` \"{text}\"; did you mean \"{near}\"?")
+                }
+                None => "write `access = \"read\"`, which shares the lock with other readers, or `access = \"write\"`".to_owned(),
+            };
+            Err(Error::new_spanned(value, message))
+        }
+    }
+}
+
+pub(crate) fn permits(value: Expr) -> Result<Expr, Error> {
+    if let Expr::Lit(ExprLit {
+        lit: Lit::Int(number),
+        ..
+    }) = &value
+        && number.base10_parse::<u64>().is_ok_and(|number| number == 0)
+    {
+        let message = "with no permits nobody could hold the lock; write `permits = 1`, or more";
+        return Err(Error::new_spanned(&value, message));
+    }
+    count("permits", value)
+}
+
+/// A number, or an expression of type `u32`.
+pub(crate) fn count(name: &str, value: Expr) -> Result<Expr, Error> {
     let negative = matches!(&value, Expr::Unary(unary) if matches!(unary.op, syn::UnOp::Neg(_)));
     let message = |_: Option<String>| {
-        "`max_waiters` is a number, or an expression of type `u32`: `max_waiters = 100`".to_owned()
+        let example = words::example(name);
+        format!("`{name}` is a number, or an expression of type `u32`: `{example}`")
     };
     if negative {
         return Err(Error::new_spanned(&value, message(None)));

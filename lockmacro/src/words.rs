@@ -20,6 +20,8 @@ const KNOWN: &[&str] = &[
     "max_hold",
     "min_hold",
     "max_waiters",
+    "permits",
+    "access",
     "watchdog",
     "on_lost",
     "reentrant",
@@ -30,13 +32,12 @@ const KNOWN: &[&str] = &[
     "guard",
     "crate",
 ];
-/// Decided and documented, for a later version.
-const LATER: &[&str] = &["permits", "access"];
+pub(crate) const ACCESS: &[&str] = &["read", "write"];
 pub(crate) const ON_LOST: &[&str] = &["cancel", "continue"];
 pub(crate) const MODES: &[&str] = &["queue", "reject", "skip"];
 
 /// Names that other libraries use, and ours.
-const OTHERS: [(&str, &[&str]); 12] = [
+const OTHERS: [(&str, &[&str]); 14] = [
     (
         "key",
         &[
@@ -94,6 +95,11 @@ const OTHERS: [(&str, &[&str]); 12] = [
         &["max_queue", "queue_limit", "limit", "capacity"],
     ),
     (
+        "permits",
+        &["count", "concurrency", "max_concurrency", "slots", "leases"],
+    ),
+    ("access", &["rw", "shared", "lock_type"]),
+    (
         "watchdog",
         &[
             "renew",
@@ -117,8 +123,6 @@ pub(crate) fn argument(word: &str) -> Word {
     let known = listed(KNOWN, "and");
     if let Some(right) = own(KNOWN, word) {
         Word::Right(right)
-    } else if LATER.contains(&word) {
-        Word::Wrong(format!("`{word}` is not available yet; leave it out"))
     } else if let Some(ours) = in_our_words(&OTHERS, word) {
         let example = example(ours);
         Word::Meant(
@@ -130,10 +134,6 @@ pub(crate) fn argument(word: &str) -> Word {
             near,
             format!("unknown argument `{word}`; did you mean `{near}`?"),
         )
-    } else if let Some(near) = nearest(word, LATER) {
-        Word::Wrong(format!(
-            "unknown argument `{word}`; `{near}` is not available yet, the lock takes {known}"
-        ))
     } else {
         Word::Wrong(format!("unknown argument `{word}`; the lock takes {known}"))
     }
@@ -168,6 +168,8 @@ pub(crate) fn example(name: &str) -> &'static str {
         "max_hold" => "max_hold = \"5m\"",
         "min_hold" => "min_hold = \"1s\"",
         "max_waiters" => "max_waiters = 100",
+        "permits" => "permits = 3",
+        "access" => "access = \"read\"",
         "watchdog" => "watchdog = false",
         "on_lost" => "on_lost = \"continue\"",
         "reentrant" => "reentrant = false",

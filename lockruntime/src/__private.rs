@@ -19,7 +19,7 @@ use crate::key::Filling;
 use crate::manager::LockManager;
 use crate::manager::run::{Rest, RestInBackground, Run, RunInBackground};
 use crate::options::Terms;
-pub use crate::options::{Mode, OnLost};
+pub use crate::options::{Mode, OnLost, Sharing};
 pub use crate::refusal::{FromLockError, FromRefusal, FromSkipped};
 
 /// One call of an annotated function: what its attribute says, and its filled keys. Boxed, since the caller's future holds it.
@@ -140,6 +140,20 @@ impl Call {
     #[must_use]
     pub fn max_waiters(mut self, most: u32) -> Self {
         self.0.terms.max_waiters = Some(most);
+        self
+    }
+
+    /// The `permits` argument.
+    #[must_use]
+    pub fn permits(mut self, permits: u32) -> Self {
+        self.0.terms.sharing = Sharing::Permits(permits);
+        self
+    }
+
+    /// The `access` argument.
+    #[must_use]
+    pub fn access(mut self, sharing: Sharing) -> Self {
+        self.0.terms.sharing = sharing;
         self
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::key::LockKey;
-use crate::options::{Mode, SHORTEST_LEASE};
+use crate::options::{Mode, SHORTEST_LEASE, Sharing};
 
 /// Why a call doesn't have the lock, or has it no longer.
 ///
@@ -63,6 +63,28 @@ pub enum LockError {
     #[non_exhaustive]
     SelfDeadlock {
         /// The key that is held.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How it is held: a reader can't become a writer.
+        held: Sharing,
+    },
+    /// Those who hold the key share it otherwise: by another number of permits, or as readers. The callers of one key must agree.
+    #[non_exhaustive]
+    PermitsDiffer {
+        /// The key of the call.
+        key: LockKey,
+        /// The mode of the call.
+        mode: Mode,
+        /// How this call would share it.
+        asked: Sharing,
+        /// How those share it who hold it.
+        present: Sharing,
+    },
+    /// Nobody can hold a lock with no permits at all; no command was sent.
+    #[non_exhaustive]
+    InvalidPermits {
+        /// The key of the call.
         key: LockKey,
         /// The mode of the call.
         mode: Mode,
@@ -209,6 +231,8 @@ impl LockError {
             | Self::Lost { key, .. }
             | Self::HoldCapReached { key, .. }
             | Self::SelfDeadlock { key, .. }
+            | Self::PermitsDiffer { key, .. }
+            | Self::InvalidPermits { key, .. }
             | Self::InvalidLease { key, .. }
             | Self::ShuttingDown { key, .. }
             | Self::Backend { key, .. }
@@ -229,6 +253,8 @@ impl LockError {
             | Self::Lost { mode, .. }
             | Self::HoldCapReached { mode, .. }
             | Self::SelfDeadlock { mode, .. }
+            | Self::PermitsDiffer { mode, .. }
+            | Self::InvalidPermits { mode, .. }
             | Self::InvalidLease { mode, .. }
             | Self::ShuttingDown { mode, .. }
             | Self::Backend { mode, .. }
@@ -269,6 +295,8 @@ impl LockError {
             | Self::NotReplicated { source, .. } => source.kind().is_transient(),
             Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
+            | Self::PermitsDiffer { .. }
+            | Self::InvalidPermits { .. }
             | Self::InvalidLease { .. }
             | Self::NotConfigured { .. }
             | Self::ShuttingDown { .. }
@@ -322,6 +350,27 @@ impl fmt::Display for LockError {
                 "lock {key:?} was held for {} ms, as long as it may be; the body was stopped",
                 cap.as_millis()
             ),
+            Self::SelfDeadlock {
+                key,
+                held: Sharing::Read,
+                ..
+            } => write!(
+                f,
+                "lock {key:?} is held by this call itself as a reader, which can't become a writer; take it with access = \"write\" \
+                 from the start, or release it first"
+            ),
+            Self::PermitsDiffer {
+                key,
+                asked,
+                present,
+                ..
+            } => write!(
+                f,
+                "lock {key:?} is held with {present}, and this call says {asked}; all callers of one key must say the same"
+            ),
+            Self::InvalidPermits { key, .. } => {
+                write!(f, "lock {key:?} has no permits; it must have one at least")
+            }
             Self::SelfDeadlock { key, .. } => write!(
                 f,
                 "lock {key:?} is held by this call itself; call an annotated function or run, which go on under it, or release it first"
@@ -394,6 +443,8 @@ impl Error for LockError {
             | Self::HoldCapReached { .. }
             | Self::InvalidKey { .. }
             | Self::SelfDeadlock { .. }
+            | Self::PermitsDiffer { .. }
+            | Self::InvalidPermits { .. }
             | Self::InvalidLease { .. }
             | Self::NotConfigured { .. }
             | Self::ShuttingDown { .. }

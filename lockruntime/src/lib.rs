@@ -119,9 +119,9 @@ pub use key::LockKey;
 #[doc = include_str!("docs/attribute.md")]
 pub use lockmacro::distributed_lock;
 pub use manager::{LockManager, LockManagerBuilder, LockRequest};
-pub use options::{Mode, OnLost};
-pub use telemetry::{Event, Redact, Subject};
+pub use options::{Mode, OnLost, Sharing};
 pub use refusal::{FromLockError, FromRefusal, FromSkipped, Unrun};
+pub use telemetry::{Event, Redact, Subject};
 #[cfg(feature = "tls")]
 pub use tls::TlsSettings;
 pub use token::{FencingToken, OwnerToken};

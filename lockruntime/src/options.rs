@@ -26,6 +26,58 @@ impl fmt::Display for Mode {
     }
 }
 
+/// Who may hold a lock beside each other: what `permits` and `access` say. All callers of one key have to say the same, except
+/// that whoever holds it alone may use any key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Sharing {
+    /// Nobody: it is held alone, which is how locks are without `permits` and `access`.
+    #[default]
+    Alone,
+    /// Nobody, and the others are readers: `access = "write"`.
+    Write,
+    /// Any number of readers: `access = "read"`.
+    Read,
+    /// So many: `permits`.
+    Permits(u32),
+}
+
+impl Sharing {
+    /// Whether it is held alone.
+    #[must_use]
+    pub fn is_alone(self) -> bool {
+        match self {
+            Self::Alone | Self::Write => true,
+            Self::Read | Self::Permits(_) => false,
+        }
+    }
+
+    /// Whether one of these may hold a lock beside one that `other` holds, where there is room.
+    pub(crate) fn shares_with(self, other: Self) -> bool {
+        !self.is_alone() && self == other
+    }
+
+    /// How many may hold it beside each other.
+    pub(crate) fn most(self) -> usize {
+        match self {
+            Self::Alone | Self::Write => 1,
+            Self::Read => usize::MAX,
+            Self::Permits(permits) => usize::try_from(permits).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+impl fmt::Display for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Alone => f.write_str("nobody"),
+            Self::Write => f.write_str("access = \"write\""),
+            Self::Read => f.write_str("access = \"read\""),
+            Self::Permits(permits) => write!(f, "permits = {permits}"),
+        }
+    }
+}
+
 /// What becomes of a body whose lock is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -43,6 +95,7 @@ pub enum OnLost {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) mode: Mode,
+    pub(crate) sharing: Sharing,
     pub(crate) lease: Option<Duration>,
     pub(crate) wait: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
@@ -61,6 +114,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             mode: Mode::Queue,
+            sharing: Sharing::Alone,
             lease: None,
             wait: None,
             max_hold: None,

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
 use crate::clock;
 use crate::error::{LockError, LossReason};
 use crate::guard::{Hold, Part};
+use crate::options::Sharing;
 use crate::watchdog::Watchdog;
 
 tokio::task_local! {
@@ -25,19 +26,31 @@ pub(crate) struct Link {
     /// This key's part of it.
     part: Part,
     watchdog: Watchdog,
-    /// Nested calls of this key inside of this body take turns: one body at a time, always.
-    turn: Arc<Mutex<()>>,
+    /// How this body has it: a reader inside of a writer is one.
+    pub(crate) sharing: Sharing,
+    /// Nested calls of this key inside of this body take turns: one body at a time, always, but for readers.
+    turn: Arc<RwLock<()>>,
     outer: Option<Arc<Self>>,
 }
 
 /// The turn of one nested call; it passes on when dropped.
-pub(crate) type Turn = OwnedMutexGuard<()>;
+#[expect(dead_code, reason = "what it holds is its whole use")]
+#[derive(Debug)]
+pub(crate) enum Turn {
+    Reads(OwnedRwLockReadGuard<()>),
+    Alone(OwnedRwLockWriteGuard<()>),
+}
 
 impl Link {
     /// A body of one key that begins here, called by the one that runs here.
-    pub(crate) fn new(hold: Hold, record: Arc<str>, watchdog: Watchdog) -> Arc<Self> {
+    pub(crate) fn new(
+        hold: Hold,
+        record: Arc<str>,
+        watchdog: Watchdog,
+        sharing: Sharing,
+    ) -> Arc<Self> {
         let part = hold.first().clone();
-        Self::with(hold, record, part, watchdog, innermost())
+        Self::with(hold, record, part, watchdog, sharing, innermost())
     }
 
     /// A body of several keys that begins here, with their records.
@@ -45,6 +58,7 @@ impl Link {
         hold: &Hold,
         parts: impl IntoIterator<Item = (Arc<str>, Part)>,
         watchdog: &Watchdog,
+        sharing: Sharing,
     ) -> Option<Arc<Self>> {
         parts
             .into_iter()
@@ -54,6 +68,7 @@ impl Link {
                     record,
                     part,
                     watchdog.clone(),
+                    sharing,
                     outer,
                 ))
             })
@@ -64,6 +79,7 @@ impl Link {
         record: Arc<str>,
         part: Part,
         watchdog: Watchdog,
+        sharing: Sharing,
         outer: Option<Arc<Self>>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -71,6 +87,7 @@ impl Link {
             record,
             part,
             watchdog,
+            sharing,
             turn: Arc::default(),
             outer,
         })
@@ -87,8 +104,13 @@ impl Link {
     }
 
     /// Waits for the turn of a nested call, which may then go on under this link's lock.
-    pub(crate) async fn enter(&self) -> Result<(Turn, Part), LockError> {
-        let turn = Arc::clone(&self.turn).lock_owned().await;
+    pub(crate) async fn enter(&self, sharing: Sharing) -> Result<(Turn, Part), LockError> {
+        let turn = Arc::clone(&self.turn);
+        let turn = if sharing == Sharing::Read {
+            Turn::Reads(turn.read_owned().await)
+        } else {
+            Turn::Alone(turn.write_owned().await)
+        };
         let life = &self.part.life;
         if !life.is_live(clock::now()) {
             let reason = life.run_out().unwrap_or(LossReason::GivenBack);
@@ -120,9 +142,13 @@ pub(crate) fn held(watchdog: &Watchdog, record: &str) -> Option<Arc<Link>> {
 /// Waits until a nested body may run under the lock that `link` has: no request, the same fencing token, and it is the outer body
 /// that gives the lock back. The nested one checks the deadline before each of its polls, too: it may have been moved out of the
 /// outer body, and outlive it.
-pub(crate) async fn reenter(link: Arc<Link>) -> Result<(Arc<Link>, Turn), LockError> {
-    let (turn, part) = link.enter().await?;
+pub(crate) async fn reenter(
+    link: Arc<Link>,
+    sharing: Sharing,
+) -> Result<(Arc<Link>, Turn), LockError> {
+    let (turn, part) = link.enter(sharing).await?;
     let hold = Hold::new(part, link.watchdog.downgrade());
-    let nested = Link::new(hold, Arc::clone(&link.record), link.watchdog.clone());
+    let (record, watchdog) = (Arc::clone(&link.record), link.watchdog.clone());
+    let nested = Link::new(hold, record, watchdog, sharing);
     Ok((nested, turn))
 }

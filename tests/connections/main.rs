@@ -9,6 +9,7 @@
 mod client;
 mod health;
 mod rights;
+mod sharing;
 mod tls;
 mod urls;
 mod versions;

@@ -7,6 +7,7 @@ mod connections;
 mod crowd;
 mod executors;
 mod killed;
+mod killed_sharing;
 mod long_body;
 mod network;
 mod paused;

@@ -16,5 +16,6 @@ mod modifiers;
 mod patterns;
 mod receivers;
 mod results;
+mod shared;
 mod skipped;
 mod traits;

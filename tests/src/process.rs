@@ -78,6 +78,12 @@ pub enum Door {
     Guard,
     /// A call by the guard API that keeps its lock for at least so long.
     AtLeast(Duration),
+    /// A function with the attribute and so many permits.
+    Permits(u32),
+    /// A function with the attribute and `access = "read"`.
+    Read,
+    /// A function with the attribute and `access = "write"`.
+    Write,
     /// Nothing: the body runs unlocked.
     Unlocked,
 }

@@ -83,6 +83,8 @@ impl Verb {
         }
         match (keys, arguments.len() - 2 - keys) {
             (1, 2) => Some(Self::Renew),
+            // of those who share a lock: ticket, token and lease
+            (6, 3) if is_number(arguments.get(9)?) => Some(Self::Renew),
             (_, 1) => Some(Self::Snapshot),
             (_, 2) => Some(Self::Release),
             // of three the last is a channel, or how long the lock is kept before it is given back

@@ -14,6 +14,8 @@ pub struct Capabilities {
     pub fifo: bool,
     /// Announces hand-overs instead of leaving them to the next ask.
     pub wakeups: bool,
+    /// Serves permits and readers: several holders of one key beside each other.
+    pub shares: bool,
     /// The longest lease that it gives; 24 h by default, which is the longest of all.
     pub longest_lease: Duration,
 }
@@ -26,6 +28,7 @@ impl Capabilities {
             across_processes: false,
             fifo: false,
             wakeups: false,
+            shares: false,
             longest_lease: LONGEST_LEASE,
         }
     }

@@ -11,7 +11,7 @@ use super::{
     Standing, WaitingTicket, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
-use crate::options::Mode;
+use crate::options::{Mode, Sharing};
 use crate::token::{FencingToken, OwnerToken};
 
 /// Dead tickets that one call drops at the most, as on a server.
@@ -34,7 +34,8 @@ pub(crate) struct Store {
 
 #[derive(Debug, Default)]
 struct Lock {
-    owner: Option<Owner>,
+    /// One alone, or several that share it alike; those whose lease is over only until somebody looks.
+    owners: Vec<Owner>,
     /// By arrival number.
     queue: BTreeMap<u64, Ticket>,
     numbers: HashMap<OwnerToken, u64>,
@@ -44,6 +45,7 @@ struct Lock {
 struct Owner {
     ticket: OwnerToken,
     token: FencingToken,
+    sharing: Sharing,
     until: Moment,
     lease: Duration,
     holder: Arc<Holder>,
@@ -54,6 +56,7 @@ impl Owner {
         Held {
             owner: self.ticket,
             token: self.token,
+            sharing: self.sharing,
             left: self.until.since(now),
             holder: Some((*self.holder).clone()),
             lease: Some(self.lease),
@@ -71,6 +74,7 @@ fn since(number: u64) -> Duration {
 #[derive(Debug)]
 struct Ticket {
     ticket: OwnerToken,
+    sharing: Sharing,
     alive_until: Moment,
     claim: Duration,
     lease: Duration,
@@ -97,14 +101,13 @@ impl Store {
         self.channels.insert(Arc::clone(channel), wakeups);
     }
 
-    pub(crate) fn owner(&self, record: &str, now: Moment) -> Option<(OwnerToken, FencingToken)> {
-        let owner = self
-            .locks
-            .get(record)?
-            .owner
-            .as_ref()
-            .filter(|owner| owner.until > now)?;
-        Some((owner.ticket, owner.token))
+    pub(crate) fn owners(&self, record: &str, now: Moment) -> Vec<(OwnerToken, FencingToken)> {
+        let owners = self.locks.get(record).map(|lock| lock.owners.iter());
+        let owners = owners.into_iter().flatten();
+        owners
+            .filter(|owner| owner.until > now)
+            .map(|owner| (owner.ticket, owner.token))
+            .collect()
     }
 }
 
@@ -123,37 +126,36 @@ impl Store {
 
     fn ask_of(&mut self, lock: &mut Lock, ask: &Ask, now: Moment) -> Answer {
         lock.expire(now);
-        if let Some(owner) = &mut lock.owner
-            && owner.ticket == ask.ticket
-        {
+        if let Some(owner) = lock.owner(ask.ticket) {
             owner.until = owner.until.max(now + ask.lease);
             return Answer::Held { token: owner.token };
         }
-        let mine = lock.numbers.get(&ask.ticket).copied();
-        let head = lock.head(now);
-        if lock.owner.is_none() {
-            match head {
-                Head::More => {}
-                Head::Live(number) if Some(number) != mine => {
-                    self.give(lock, now, None);
-                }
-                Head::Live(_) | Head::None => {
-                    lock.remove(ask.ticket);
-                    let token = FencingToken::new(self.number());
-                    let (ticket, until, holder) =
-                        (ask.ticket, now + ask.lease, Arc::clone(&ask.holder));
-                    lock.owner = Some(Owner {
-                        ticket,
-                        token,
-                        until,
-                        lease: ask.lease,
-                        holder,
-                    });
-                    return Answer::Held { token };
-                }
-            }
+        if let Some(present) = lock.differs(ask.sharing) {
+            lock.remove(ask.ticket);
+            self.advance(lock, now, None, None);
+            return Answer::Differs { present };
         }
-        let left = lock.owner.as_ref().map(|owner| owner.until.since(now));
+        let mine = lock.numbers.get(&ask.ticket).copied();
+        let (_, head) = self.advance(lock, now, mine, None);
+        let my_turn = match head {
+            Head::More => false,
+            Head::None => true,
+            Head::Live(number) => Some(number) == mine,
+        };
+        if my_turn && lock.fits(ask.sharing) {
+            lock.remove(ask.ticket);
+            let token = FencingToken::new(self.number());
+            lock.owners.push(Owner {
+                ticket: ask.ticket,
+                token,
+                sharing: ask.sharing,
+                until: now + ask.lease,
+                lease: ask.lease,
+                holder: Arc::clone(&ask.holder),
+            });
+            return Answer::Held { token };
+        }
+        let left = lock.left(ask.sharing).map(|until| until.since(now));
         if ask.mode == Mode::Reject {
             let waiting = None;
             return Answer::Busy { left, waiting };
@@ -168,6 +170,7 @@ impl Store {
         let number = mine.unwrap_or_else(|| self.number());
         let ticket = lock.queue.entry(number).or_insert_with(|| Ticket {
             ticket: ask.ticket,
+            sharing: ask.sharing,
             alive_until: now,
             claim: ask.claim,
             lease: ask.lease,
@@ -184,16 +187,41 @@ impl Store {
         }
     }
 
-    /// Hands the lock to the head of the queue. `by`: the releasing process, whose own waiter gets its whole lease.
+    /// Gives the lock to those who are next, as many as may have it beside each other, but only so many a call; not to the ticket
+    /// of this number. `by`: the releasing process. Answers what became of the lock, and who is first then.
+    fn advance(
+        &mut self,
+        lock: &mut Lock,
+        now: Moment,
+        but: Option<u64>,
+        by: Option<&Arc<str>>,
+    ) -> (Released, Head) {
+        let mut released = Released::Free;
+        for _ in 0..DROPS {
+            let head = lock.head(now);
+            let Head::Live(number) = head else {
+                return (released, head);
+            };
+            let next = lock.queue.get(&number).map(|ticket| ticket.sharing);
+            if Some(number) == but || next.is_none_or(|sharing| !lock.fits(sharing)) {
+                return (released, head);
+            }
+            released = self.give(lock, now, by).unwrap_or(released);
+        }
+        (released, Head::More)
+    }
+
+    /// Hands the lock to the head of the queue: where it has it alone and waits in the releasing process, for its whole lease.
     fn give(&mut self, lock: &mut Lock, now: Moment, by: Option<&Arc<str>>) -> Option<Released> {
         let (number, head) = lock.queue.pop_first()?;
         lock.numbers.remove(&head.ticket);
         let token = FencingToken::new(self.number());
-        let local = by == Some(&head.channel);
+        let local = head.sharing.is_alone() && by == Some(&head.channel);
         let until = now + if local { head.lease } else { head.claim };
-        lock.owner = Some(Owner {
+        lock.owners.push(Owner {
             ticket: head.ticket,
             token,
+            sharing: head.sharing,
             until,
             lease: head.lease,
             holder: head.holder,
@@ -209,14 +237,12 @@ impl Store {
     }
 
     pub(crate) fn renew(&mut self, renew: &Renew, now: Moment) -> Renewed {
-        match self
-            .locks
-            .get_mut(&renew.record)
-            .map(|lock| (lock.expire(now), &mut lock.owner))
-        {
-            Some(((), Some(owner)))
-                if owner.ticket == renew.ticket && owner.token == renew.token =>
-            {
+        let Some(lock) = self.locks.get_mut(&renew.record) else {
+            return Renewed::Lost;
+        };
+        lock.expire(now);
+        match lock.owner(renew.ticket) {
+            Some(owner) if owner.token == renew.token => {
                 owner.until = owner.until.max(now + renew.lease);
                 Renewed::Renewed
             }
@@ -240,28 +266,25 @@ impl Store {
             lock.remove(ticket);
         }
         lock.expire(now);
-        let released = match (&mut lock.owner, keep) {
-            (Some(owner), Some(keep)) if owner.ticket == ticket => {
+        let released = match (lock.owner(ticket), keep) {
+            (Some(owner), Some(keep)) => {
                 owner.until = now + keep;
                 Released::Kept
             }
-            (Some(owner), None) if owner.ticket == ticket => {
-                lock.owner = None;
-                match lock.head(now) {
-                    Head::Live(_) => self
-                        .give(&mut lock, now, Some(channel))
-                        .unwrap_or(Released::Free),
-                    Head::None | Head::More => Released::Free,
-                }
+            (held, _) => {
+                let held = held.is_some();
+                lock.owners.retain(|owner| owner.ticket != ticket);
+                // also if there was nothing to give back: the ticket may have stood in somebody's way
+                let (released, _) = self.advance(&mut lock, now, None, Some(channel));
+                if held { released } else { Released::NotHeld }
             }
-            _ => Released::NotHeld,
         };
         self.put_back(record, lock);
         released
     }
 
     fn put_back(&mut self, record: &Arc<str>, lock: Lock) {
-        if lock.owner.is_some() || !lock.queue.is_empty() {
+        if !lock.owners.is_empty() || !lock.queue.is_empty() {
             self.locks.insert(Arc::clone(record), lock);
         }
     }
@@ -275,7 +298,36 @@ enum Head {
 
 impl Lock {
     fn expire(&mut self, now: Moment) {
-        self.owner.take_if(|owner| owner.until <= now);
+        self.owners.retain(|owner| owner.until > now);
+    }
+
+    fn owner(&mut self, ticket: OwnerToken) -> Option<&mut Owner> {
+        self.owners.iter_mut().find(|owner| owner.ticket == ticket)
+    }
+
+    /// Whether one more may hold the lock, who shares it so.
+    fn fits(&self, sharing: Sharing) -> bool {
+        self.owners.first().is_none_or(|owner| {
+            sharing.shares_with(owner.sharing) && self.owners.len() < sharing.most()
+        })
+    }
+
+    /// How those share the lock who hold it, if `sharing` is another way to share it.
+    fn differs(&self, sharing: Sharing) -> Option<Sharing> {
+        let present = self.owners.first()?.sharing;
+        let differs = !present.is_alone() && !sharing.is_alone() && present != sharing;
+        differs.then_some(present)
+    }
+
+    /// When the lock may be free for one who shares it so: one permit more, else all of it.
+    fn left(&self, sharing: Sharing) -> Option<Moment> {
+        let ends = self.owners.iter().map(|owner| owner.until);
+        let first = self.owners.first()?;
+        if sharing.shares_with(first.sharing) {
+            ends.min()
+        } else {
+            ends.max()
+        }
     }
 
     /// Drops dead tickets from the front, at most so many.
@@ -318,6 +370,7 @@ impl Backend for MemoryBackend {
             across_processes: false,
             fifo: true,
             wakeups: true,
+            shares: true,
             ..Capabilities::new()
         }
     }
@@ -382,7 +435,7 @@ impl Backend for MemoryBackend {
             .iter()
             .filter_map(|(record, lock)| {
                 let key = listing.key_of(record)?.to_owned();
-                let owner = lock.owner.as_ref().filter(|owner| owner.until > now);
+                let owner = lock.owners.iter().find(|owner| owner.until > now);
                 let standing =
                     owner.map_or(Standing::Free, |owner| Standing::Held(owner.held(now)));
                 let waiting = lock.queue.len() as u64;
@@ -418,10 +471,14 @@ impl Backend for MemoryBackend {
         let now = clock::now();
         let store = self.store();
         let lock = store.locks.get(record);
-        let held = lock
-            .and_then(|lock| lock.owner.as_ref())
-            .filter(|owner| owner.until > now)
-            .map(|owner| owner.held(now));
+        let mut owners: Vec<&Owner> = lock.map_or(Vec::new(), |lock| {
+            let owners = lock.owners.iter();
+            owners.filter(|owner| owner.until > now).collect()
+        });
+        owners.sort_by_key(|owner| owner.until);
+        let mut holders = owners.into_iter().take(SHOWN).map(|owner| owner.held(now));
+        let held = holders.next();
+        let beside = holders.collect();
         let waiting = lock
             .into_iter()
             .flat_map(|lock| lock.queue.iter())
@@ -435,6 +492,7 @@ impl Backend for MemoryBackend {
             });
         let snapshot = Snapshot {
             held,
+            beside,
             waiting: waiting.collect(),
         };
         drop(store);

@@ -15,6 +15,12 @@
 //!   With [`Release::keep`] it only sets when the lock ends.
 //! * **withdraw** takes the ticket out of the queue, then releases.
 //!
+//! A lock may be shared, as [`Ask::sharing`] says: by any number of readers, or by so many as there are permits. All stand in one
+//! line, and only its head is looked at: whoever gives the lock back, leaves the line or asks gives it to the head as long as the
+//! head may have it beside those who have it. So nobody passes, neither readers a waiting writer nor a writer them. Each hold has
+//! its own token and its own lease. An ask that would share the lock otherwise than its holders do is refused with
+//! [`Answer::Differs`].
+//!
 //! Numbers (places in the queue and fencing tokens) grow strictly per key and are never given twice, even after the storage
 //! lost its data. Which ticket is alive is judged by the storage's clock alone. A granted lock ends with its lease: nothing
 //! stays for ever.

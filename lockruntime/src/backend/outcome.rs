@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{BackendError, HandOver};
+use crate::options::Sharing;
 use crate::token::FencingToken;
 
 /// The result of an ask.
@@ -49,6 +50,11 @@ pub enum Answer {
         /// How many tickets wait, where they are too many for this one.
         waiting: Option<u64>,
     },
+    /// Those who hold the lock share it otherwise than this ticket would; nothing of it is stored.
+    Differs {
+        /// How they share it.
+        present: Sharing,
+    },
 }
 
 /// The result of a renewal.
@@ -67,7 +73,7 @@ pub enum Renewed {
 pub enum Released {
     /// The lock is free.
     Free,
-    /// The lock was handed to a waiter of another process.
+    /// The lock was handed to a waiter of another process, or to several where they share it.
     Passed,
     /// The lock was handed, for its whole lease, to a waiter of this process.
     Next(HandOver),

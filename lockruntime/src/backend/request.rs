@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{BackendError, Holder, Renewed};
-use crate::options::Mode;
+use crate::options::{Mode, Sharing};
 use crate::token::{FencingToken, OwnerToken};
 
 /// Tries to take the lock, or keeps the place in its queue.
@@ -18,6 +18,8 @@ pub struct Ask {
     pub ticket: OwnerToken,
     /// Queue or reject.
     pub mode: Mode,
+    /// Who may hold the lock beside it.
+    pub sharing: Sharing,
     /// In queue mode: where so many living tickets wait already, this one is refused instead of joining them.
     pub max_waiters: Option<u32>,
     /// How long a grant in the answer lasts, and a hold after a renewal.
@@ -50,6 +52,8 @@ pub struct Renew {
     pub record: Arc<str>,
     /// Who holds it.
     pub ticket: OwnerToken,
+    /// As in its ask.
+    pub sharing: Sharing,
     /// The grant that is renewed.
     pub token: FencingToken,
     /// What the lock shall have at least.
@@ -89,6 +93,8 @@ pub struct Release {
     pub record: Arc<str>,
     /// Who gives it back.
     pub ticket: OwnerToken,
+    /// As in its ask.
+    pub sharing: Sharing,
     /// The channel of this process: its own waiters are named in the answer instead of being announced.
     pub channel: Arc<str>,
     /// Not yet: the lock stays with its owner for exactly so long from the execution on, then it ends like a lease. It was held
@@ -106,6 +112,8 @@ pub struct Withdraw {
     pub record: Arc<str>,
     /// Who leaves.
     pub ticket: OwnerToken,
+    /// As in its ask.
+    pub sharing: Sharing,
     /// The channel of this process.
     pub channel: Arc<str>,
     /// How long the answer may take.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::options::Sharing;
 use crate::token::{FencingToken, OwnerToken};
 
 /// The version of the record that this library writes. A newer one is respected and shown, never deleted.
@@ -51,8 +52,10 @@ impl Holder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Snapshot {
-    /// Who holds the lock, if anybody.
+    /// Who holds the lock, if anybody; of several the one whose lease ends first.
     pub held: Option<Held>,
+    /// Who else holds it, where it is shared; at most the first thousand.
+    pub beside: Vec<Held>,
     /// The waiting tickets in order; at most the first thousand.
     pub waiting: Vec<WaitingTicket>,
 }
@@ -65,6 +68,8 @@ pub struct Held {
     pub owner: OwnerToken,
     /// The fencing token of the grant.
     pub token: FencingToken,
+    /// Who may hold the lock beside it.
+    pub sharing: Sharing,
     /// What the lease has left.
     pub left: Duration,
     /// Who it is, where the record could be read.

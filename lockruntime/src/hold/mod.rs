@@ -22,7 +22,7 @@ use crate::clock::Moment;
 use crate::error::{LockError, LossReason};
 use crate::key::LockKey;
 use crate::lease::Lease;
-use crate::options::{Mode, OnLost};
+use crate::options::{Mode, OnLost, Sharing};
 use crate::telemetry::{Event, NO_TEMPLATE, Observer, Subject};
 use crate::token::{FencingToken, OwnerToken};
 
@@ -60,6 +60,8 @@ pub(crate) struct Life {
     pub(crate) key: LockKey,
     pub(crate) mode: Mode,
     pub(crate) ticket: OwnerToken,
+    /// Who may hold the lock beside it.
+    pub(crate) sharing: Sharing,
     pub(crate) bounds: Bounds,
     /// The deadline in nanoseconds of the boot-time clock, never later than the cap; 0 while nothing is held.
     deadline: AtomicU64,
@@ -143,6 +145,7 @@ impl Life {
             key,
             mode,
             ticket: OwnerToken::random(),
+            sharing: Sharing::Alone,
             bounds,
             deadline: AtomicU64::new(0),
             started: AtomicU64::new(0),
@@ -207,6 +210,22 @@ impl Life {
     pub(crate) fn begun(&self) -> Option<Moment> {
         let nanos = self.begun.load(Ordering::Acquire);
         (nanos > 0).then(|| Moment::from_nanos(nanos))
+    }
+
+    /// The same, held as `sharing` says.
+    pub(crate) fn shared(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// What is said where others share the lock otherwise.
+    pub(crate) fn differs(&self, present: Sharing) -> LockError {
+        LockError::PermitsDiffer {
+            key: self.key.clone(),
+            mode: self.mode,
+            asked: self.sharing,
+            present,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

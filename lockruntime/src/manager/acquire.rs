@@ -8,7 +8,7 @@ use crate::error::LockError;
 use crate::guard::LockGuard;
 use crate::key::LockKey;
 use crate::manager::{LockManager, Named, Wanted, run, several};
-use crate::options::{Mode, OnLost, Terms};
+use crate::options::{Mode, OnLost, Sharing, Terms};
 use crate::telemetry::NO_TEMPLATE;
 
 /// A lock that is about to be asked for, or several; see [`LockManager::lock`] and [`LockManager::lock_all`].
@@ -109,6 +109,27 @@ impl<'a> LockRequest<'a> {
         self
     }
 
+    /// So many callers may hold the lock beside each other, over all processes; all callers of the key must say the same number,
+    /// else they are refused with [`LockError::PermitsDiffer`]. One of [`read`](Self::read) or [`write`](Self::write) said later
+    /// takes its place.
+    pub fn permits(mut self, permits: u32) -> Self {
+        self.terms.sharing = Sharing::Permits(permits);
+        self
+    }
+
+    /// Holds the lock beside other readers.
+    pub fn read(mut self) -> Self {
+        self.terms.sharing = Sharing::Read;
+        self
+    }
+
+    /// Holds the lock alone, where others may be readers. A lock of which nothing of this is said excludes readers and permits
+    /// just the same.
+    pub fn write(mut self) -> Self {
+        self.terms.sharing = Sharing::Write;
+        self
+    }
+
     /// A name for people who read the lock's record, its field `nameOf`.
     pub fn name_of(mut self, name: &'a str) -> Self {
         self.name_of = name;
@@ -199,8 +220,10 @@ impl<'a> LockRequest<'a> {
                 return Box::pin(several::acquire(self.manager, wanted)).await;
             }
         };
-        if mode == Mode::Queue && self.manager.held(&order.record).is_some() {
-            return Err(order.self_deadlock());
+        if mode == Mode::Queue
+            && let Some(link) = self.manager.held(&order.record)
+        {
+            return Err(order.self_deadlock(link.sharing));
         }
         self.manager.acquire(order).await
     }

@@ -29,7 +29,7 @@ use crate::guard::LockGuard;
 use crate::health::Health;
 use crate::hold::{Bounds, Life};
 use crate::key::LockKey;
-use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Terms, Timing};
+use crate::options::{Defaults, LONGEST_LEASE, Mode, SHORTEST_LEASE, Sharing, Terms, Timing};
 use crate::reentry::{self, Link};
 use crate::telemetry::{CallSpan, Observer, Redact};
 use crate::watchdog::{Order, Watchdog};
@@ -253,7 +253,7 @@ impl LockManager {
             .into_iter()
             .map(|key| self.order(key, terms, name_of))
             .collect::<Result<_, _>>()?;
-        Ok(Wanted::Several(Several::new(orders)))
+        Ok(Wanted::Several(Several::new(orders, terms.sharing)))
     }
 
     fn order(&self, named: Named, terms: Terms, name_of: &str) -> Result<Order, LockError> {
@@ -279,6 +279,19 @@ impl LockManager {
         if min_hold > longest {
             return Err(invalid(key, "min_hold", min_hold));
         }
+        let sharing = terms.sharing;
+        let unsupported = match sharing {
+            _ if self.inner.capabilities.shares => None,
+            Sharing::Alone => None,
+            Sharing::Permits(_) => Some("permits"),
+            Sharing::Read | Sharing::Write => Some("readers and writers"),
+        };
+        if let Some(what) = unsupported {
+            return Err(LockError::Unsupported { key, mode, what });
+        }
+        if sharing == Sharing::Permits(0) {
+            return Err(LockError::InvalidPermits { key, mode });
+        }
         let bounds = Bounds {
             lease,
             watchdog: terms.watchdog,
@@ -298,7 +311,9 @@ impl LockManager {
             release_timeout: defaults.release_timeout,
             reentrant: terms.reentrant,
             life: Arc::new(
-                Life::new(key, mode, bounds).observed(template, Arc::clone(&self.inner.observer)),
+                Life::new(key, mode, bounds)
+                    .shared(sharing)
+                    .observed(template, Arc::clone(&self.inner.observer)),
             ),
         })
     }

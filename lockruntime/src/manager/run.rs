@@ -362,20 +362,19 @@ async fn enter(manager: &LockManager, wanted: Wanted) -> Result<Entered, LockErr
         Wanted::Several(several) => return Box::pin(several::enter(manager, several)).await,
     };
     if let Some(link) = manager.held(&order.record) {
-        if !order.reentrant {
-            return Err(order.self_deadlock());
-        }
+        order.nests_in(link.sharing)?;
+        let sharing = order.life.sharing;
         drop(order);
-        let (link, turn) = reentry::reenter(link).await?;
+        let (link, turn) = reentry::reenter(link, sharing).await?;
         return Ok(Entered {
             link: Some(link),
             guard: None,
             turns: vec![turn],
         });
     }
-    let record = Arc::clone(&order.record);
+    let (record, sharing) = (Arc::clone(&order.record), order.life.sharing);
     let guard = manager.acquire(order).await?;
-    let link = Link::new(guard.hold(), record, guard.watchdog().clone());
+    let link = Link::new(guard.hold(), record, guard.watchdog().clone(), sharing);
     Ok(Entered {
         link: Some(link),
         guard: Some(guard),

@@ -15,7 +15,7 @@ use crate::guard::{Hold, LockGuard, Part};
 use crate::key::LockKey;
 use crate::manager::LockManager;
 use crate::manager::run::Entered;
-use crate::options::Mode;
+use crate::options::{Mode, Sharing};
 use crate::reentry::{Link, Turn};
 use crate::watchdog::Order;
 
@@ -29,11 +29,13 @@ pub(crate) struct Several {
     orders: Vec<Order>,
     /// The keys in the order in which they were given.
     given: Vec<LockKey>,
+    /// Who may hold them beside it, of all alike.
+    sharing: Sharing,
 }
 
 impl Several {
     /// One key at least. A key that is given twice is locked once.
-    pub(crate) fn new(mut orders: Vec<Order>) -> Self {
+    pub(crate) fn new(mut orders: Vec<Order>, sharing: Sharing) -> Self {
         let mut given: Vec<LockKey> = Vec::with_capacity(orders.len());
         for order in &orders {
             if !given.contains(&order.life.key) {
@@ -42,7 +44,11 @@ impl Several {
         }
         orders.sort_by(|a, b| a.record.cmp(&b.record));
         orders.dedup_by(|a, b| a.record == b.record);
-        Self { orders, given }
+        Self {
+            orders,
+            given,
+            sharing,
+        }
     }
 
     /// The one that is taken first, and how many follow.
@@ -62,9 +68,10 @@ struct Taken {
 /// Takes all keys for a body.
 pub(crate) async fn enter(manager: &LockManager, several: Several) -> Result<Entered, LockError> {
     let given = several.given.clone();
+    let sharing = several.sharing;
     let Taken { own, turns, parts } = take(manager, several, true).await?;
     let hold = hold_of(&given, &parts, manager);
-    let link = Link::of_several(&hold, parts, manager.watchdog())
+    let link = Link::of_several(&hold, parts, manager.watchdog(), sharing)
         .expect("a call of several keys has one at least");
     Ok(Entered {
         link: Some(link),
@@ -100,10 +107,15 @@ async fn take(manager: &LockManager, several: Several, has_body: bool) -> Result
             .held(&record)
             .filter(|_| has_body || order.life.mode == Mode::Queue);
         if let Some(link) = link {
-            if !has_body || !order.reentrant {
-                return Err(give_up(taken, order.self_deadlock()).await);
+            let nests = if has_body {
+                order.nests_in(link.sharing)
+            } else {
+                Err(order.self_deadlock(link.sharing))
+            };
+            if let Err(error) = nests {
+                return Err(give_up(taken, error).await);
             }
-            match link.enter().await {
+            match link.enter(order.life.sharing).await {
                 Ok((turn, part)) => {
                     taken.turns.push(turn);
                     taken.parts.push((record, part));

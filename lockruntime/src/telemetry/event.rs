@@ -221,6 +221,8 @@ impl<'a> Event<'a> {
             }
             LockError::Lost { .. }
             | LockError::HoldCapReached { .. }
+            | LockError::PermitsDiffer { .. }
+            | LockError::InvalidPermits { .. }
             | LockError::SelfDeadlock { .. }
             | LockError::InvalidKey { .. }
             | LockError::InvalidLease { .. }

@@ -79,6 +79,7 @@ fn mode(lock: Subject<'_>) -> &'static str {
     match lock.mode {
         Mode::Queue => "queue",
         Mode::Reject => "reject",
+        Mode::Skip => "skip",
     }
 }
 

@@ -392,6 +392,7 @@ impl Keeper {
                     record: Arc::clone(&order.record),
                     ticket,
                     mode: attempt.mode(),
+                    sharing: order.life.sharing,
                     max_waiters: attempt.max_waiters(),
                     lease: order.timing.lease,
                     claim: order.timing.claim,
@@ -411,6 +412,7 @@ impl Keeper {
                 let release = self.backend.release(Release {
                     record: Arc::clone(&order.record),
                     ticket,
+                    sharing: order.life.sharing,
                     channel: Arc::clone(&self.channel),
                     keep,
                     timeout: order.timing.request,
@@ -421,6 +423,7 @@ impl Keeper {
                 let withdraw = self.backend.withdraw(Withdraw {
                     record: Arc::clone(&order.record),
                     ticket,
+                    sharing: order.life.sharing,
                     channel: Arc::clone(&self.channel),
                     timeout: order.timing.request,
                     holder: Arc::clone(&order.holder),
@@ -446,6 +449,7 @@ impl Keeper {
                 {
                     sent_by.push((*ticket, sent));
                     batch.push(Renew {
+                        sharing: attempt.order.life.sharing,
                         record: Arc::clone(&attempt.order.record),
                         ticket: *ticket,
                         token,

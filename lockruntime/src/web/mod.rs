@@ -123,6 +123,8 @@ impl Refusal {
             | LockError::NotConfigured { .. }
             | LockError::Permission { .. }
             | LockError::SelfDeadlock { .. }
+            | LockError::PermitsDiffer { .. }
+            | LockError::InvalidPermits { .. }
             | LockError::Unsupported { .. } => Self {
                 status: 500,
                 name: "lock-misconfigured",

@@ -6,6 +6,7 @@ pub(crate) mod loss;
 pub(crate) mod nesting;
 pub(crate) mod queueing;
 pub(crate) mod several;
+pub(crate) mod sharing;
 pub(crate) mod taking;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,6 +142,14 @@ impl Log {
 /// Makes the suite's cases tests of one backend.
 macro_rules! conformance {
     ($place:ty) => {
+        $crate::suite::conformance! { $place, alone }
+        $crate::suite::conformance! { $place:
+            sharing::permits, sharing::permits_in_order, sharing::readers_and_writers, sharing::groups_in_order,
+            sharing::a_writer_that_leaves, sharing::permits_differ, sharing::leases_of_their_own,
+            sharing::bounds_of_shared_holds, sharing::nested_access, sharing::shared_limits,
+        }
+    };
+    ($place:ty, alone) => {
         $crate::suite::conformance! { $place:
             taking::exclusion, taking::fencing_order, taking::reject, taking::reject_behind_a_live_queue, taking::skip, taking::different_keys,
             queueing::fifo, queueing::wait_limit, queueing::no_wait, queueing::cancelled_waiter, queueing::nobody_barges, queueing::woken_at_once,

@@ -18,7 +18,7 @@ macro_rules! script {
     };
 }
 
-const ASK: &str = concat!(script!("prelude"), script!("ask"));
+const ASK: &str = concat!(script!("prelude"), script!("ask"), script!("wait"));
 const RENEW: &str = script!("renew");
 const RELEASE: &str = concat!(script!("prelude"), script!("release"));
 const WITHDRAW: &str = concat!(script!("prelude"), script!("withdraw"));
@@ -288,7 +288,8 @@ pub(super) fn channel(channel: Channel) -> String {
 }
 
 fn id(ticket: Ticket) -> String {
-    format!("{ticket:032x}")
+    // all zeros is nobody's
+    format!("a{ticket:031x}")
 }
 
 fn member(ticket: Ticket) -> String {
@@ -296,5 +297,5 @@ fn member(ticket: Ticket) -> String {
 }
 
 fn ticket_of(name: &str) -> Ticket {
-    Ticket::from_str_radix(&name[name.len() - 32..], 16).unwrap()
+    Ticket::from_str_radix(&name[name.len() - 31..], 16).unwrap()
 }

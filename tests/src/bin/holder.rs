@@ -142,6 +142,9 @@ impl House {
                 let request = self.manager.lock(&key).min_hold(least);
                 request.run(work.under_current()).await
             }
+            Door::Permits(permits) => by_permit(&call.id, permits, work).await,
+            Door::Read => as_reader(&call.id, work).await,
+            Door::Write => as_writer(&call.id, work).await,
             Door::Unlocked => {
                 let body: u128 = rand::rng().random();
                 work.under(&format!("{body:032x}"), 0).await;
@@ -215,6 +218,24 @@ async fn in_turn(id: &str, work: Work<'_>) -> Result<(), LockError> {
 
 #[distributed_lock(key = "boleto:<id>", mode = "reject")]
 async fn or_not_at_all(id: &str, work: Work<'_>) -> Result<(), LockError> {
+    work.under_current().await;
+    Ok(())
+}
+
+#[distributed_lock(key = "boleto:<id>", permits = permits)]
+async fn by_permit(id: &str, permits: u32, work: Work<'_>) -> Result<(), LockError> {
+    work.under_current().await;
+    Ok(())
+}
+
+#[distributed_lock(key = "boleto:<id>", access = "read")]
+async fn as_reader(id: &str, work: Work<'_>) -> Result<(), LockError> {
+    work.under_current().await;
+    Ok(())
+}
+
+#[distributed_lock(key = "boleto:<id>", access = "write")]
+async fn as_writer(id: &str, work: Work<'_>) -> Result<(), LockError> {
     work.under_current().await;
     Ok(())
 }

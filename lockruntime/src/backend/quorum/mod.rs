@@ -369,7 +369,11 @@ impl Shared {
             .map(|snapshot| snapshot.waiting)
             .max_by_key(Vec::len)
             .unwrap_or_default();
-        Ok(Snapshot { held, waiting })
+        Ok(Snapshot {
+            held,
+            waiting,
+            ..Snapshot::default()
+        })
     }
 }
 
@@ -379,6 +383,7 @@ impl Backend for QuorumBackend {
             across_processes: true,
             fifo: false,
             wakeups: true,
+            shares: false,
             longest_lease: QUARANTINE,
         }
     }

@@ -18,6 +18,13 @@ pub(super) fn record_of(name: &str) -> Option<&str> {
     }
 }
 
+/// The same keys, and what more is kept of a lock that several hold: when each hold ends, and its record.
+pub(super) fn shared(record: &str) -> [String; 6] {
+    let [record, queue, waiters, number] = of(record);
+    let (holds, records) = (format!("{queue}:h"), format!("{queue}:r"));
+    [record, queue, waiters, number, holds, records]
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

@@ -9,6 +9,7 @@ mod keys;
 mod node;
 mod operating;
 mod record;
+mod renewal;
 mod replicas;
 mod reply;
 mod rights;
@@ -32,9 +33,10 @@ use super::{
 };
 use crate::clock::{self, millis_up};
 use crate::health::Health;
-use crate::token::{FencingToken, OwnerToken};
+use crate::options::Sharing;
 use connect::{Link, Way, Ways};
-use replicas::{Confirming, Replicas};
+use renewal::{Renewal, Standing};
+use replicas::Replicas;
 use reply::AskReply;
 use script::{Script, Scripts};
 pub(crate) use servers::Servers;
@@ -103,6 +105,20 @@ impl Limits {
     }
 }
 
+/// The scripts of one verb.
+struct Verb<'a> {
+    /// To be called first by those who hold the lock alone: it knows when the other one is needed.
+    alone: Option<&'a Script>,
+    shared: &'a Script,
+}
+
+impl<'a> Verb<'a> {
+    fn of(alone: &'a Script, shared: &'a Script, sharing: Sharing) -> Self {
+        let alone = (sharing == Sharing::Alone).then_some(alone);
+        Self { alone, shared }
+    }
+}
+
 impl Shared {
     /// Calls a script on the server that has these keys; on which connection, and what it answered.
     async fn call(
@@ -146,6 +162,27 @@ impl Shared {
         }
     }
 
+    /// The same for a verb: with the script of those who share the lock where that has to do it.
+    async fn call_verb(
+        &self,
+        verb: Verb<'_>,
+        record: &str,
+        limits: Limits,
+        arguments: impl Fn(&Link) -> Vec<String>,
+    ) -> Result<(Arc<Link>, Value), NoAnswer> {
+        let begin = clock::now();
+        if let Some(alone) = verb.alone {
+            let keys = keys::of(record);
+            let (link, value) = self.call(alone, &keys, limits, &arguments).await?;
+            if !reply::is_shared(&value) {
+                return Ok((link, value));
+            }
+        }
+        let answer = limits.answer.saturating_sub(clock::now().since(begin));
+        let (keys, limits) = (keys::shared(record), Limits { answer, ..limits });
+        self.call(verb.shared, &keys, limits, &arguments).await
+    }
+
     fn way<'a>(&'a self, keys: &'a [String], limits: Limits) -> Way<'a> {
         let record = keys.first().map_or("", String::as_str);
         Way::new(&self.ways, record, limits.connect, limits.answer)
@@ -161,8 +198,7 @@ impl Shared {
     }
 
     async fn ask(&self, ask: &Ask) -> Asked {
-        let keys = keys::of(&ask.record);
-        let rest = record::encode_rest(&ask.record, &ask.holder, ask.lease);
+        let rest = record::encode_rest(&ask.record, &ask.holder, ask.lease, ask.sharing);
         let last = AtomicU64::new(0);
         let arguments = |link: &Link| {
             let until = link.server_now() + millis_up(ask.valid);
@@ -180,8 +216,9 @@ impl Shared {
             arguments
         };
         for _ in 0..=CORRECTIONS {
+            let verb = Verb::of(&self.scripts.ask, &self.scripts.shared.ask, ask.sharing);
             let called = self
-                .call(&self.scripts.ask, &keys, Limits::of(ask.valid), arguments)
+                .call_verb(verb, &ask.record, Limits::of(ask.valid), &arguments)
                 .await;
             let last = last.load(Ordering::Relaxed);
             let (link, value) = match called {
@@ -204,13 +241,17 @@ impl Shared {
     /// A grant counts once its replicas have it; else it is for the keeper to undo.
     async fn confirm(&self, link: &Link, ask: &Ask, answer: Answer, last: u64) -> Asked {
         if let (Some(replicas), Answer::Held { token }) = (&self.replicas, &answer) {
-            let held = Confirming {
-                record: &ask.record,
-                ticket: ask.ticket,
-                token: *token,
-                lease: ask.lease,
-            };
-            if let Err(error) = replicas.have(link, held, ask.valid).await {
+            let renewal = Renewal::of(
+                &self.scripts,
+                &Standing {
+                    record: &ask.record,
+                    ticket: ask.ticket,
+                    token: *token,
+                    lease: ask.lease,
+                    sharing: ask.sharing,
+                },
+            );
+            if let Err(error) = replicas.have(link, &renewal, ask.valid).await {
                 return Asked::new(Err(error), last);
             }
         }
@@ -219,14 +260,13 @@ impl Shared {
 
     /// Lengthens one hold. Reports when it isn't answered in time, and once more when it is answered later.
     async fn renew(&self, renew: &Renew, report: impl Fn(Result<Renewed, BackendError>)) {
-        let keys = [renew.record.to_string()];
-        let arguments = renewal(renew.ticket, renew.token, renew.lease);
+        let renewal = Renewal::of(&self.scripts, &Standing::from(renew));
         // a renewal doesn't wait for a connection beyond its own time
         let limits = Limits {
             connect: renew.timeout,
             answer: renew.timeout,
         };
-        let mut way = self.way(&keys, limits);
+        let mut way = self.way(&renewal.keys, limits);
         let read = |link: &Link, value: &Value| {
             reply::renewed(value).ok_or_else(|| reply::unknown(link.address()))
         };
@@ -235,12 +275,13 @@ impl Shared {
                 Ok(link) => link,
                 Err(error) => return report(Err(error)),
             };
-            let call = (self.scripts.renew).call(&link, way.is_asking(), &keys, &arguments);
-            let mut call = pin!(call);
+            let mut call = pin!(renewal.call(&link, way.is_asking()));
             match link.within(way.left(), &mut call).await {
                 Some(Ok(value)) => {
                     let renewed = match read(&link, &value) {
-                        Ok(Renewed::Renewed) => self.confirm_renewal(&link, renew).await,
+                        Ok(Renewed::Renewed) => {
+                            self.confirm_renewal(&link, &renewal, renew.timeout).await
+                        }
                         other => other,
                     };
                     return report(renewed);
@@ -265,15 +306,14 @@ impl Shared {
     }
 
     /// What the replicas don't have would be shorter after a failover.
-    async fn confirm_renewal(&self, link: &Link, renew: &Renew) -> Result<Renewed, BackendError> {
+    async fn confirm_renewal(
+        &self,
+        link: &Link,
+        renewal: &Renewal<'_>,
+        limit: Duration,
+    ) -> Result<Renewed, BackendError> {
         if let Some(replicas) = &self.replicas {
-            let held = Confirming {
-                record: &renew.record,
-                ticket: renew.ticket,
-                token: renew.token,
-                lease: renew.lease,
-            };
-            replicas.have(link, held, renew.timeout).await?;
+            replicas.have(link, renewal, limit).await?;
         }
         Ok(Renewed::Renewed)
     }
@@ -287,13 +327,11 @@ impl Shared {
             arguments.extend(release.keep.map(|keep| millis_up(keep).to_string()));
             arguments
         };
+        let (alone, shared) = (&self.scripts.release, &self.scripts.shared.release);
+        let verb = Verb::of(alone, shared, release.sharing);
+        let limits = Limits::of(release.timeout);
         let (link, value) = self
-            .call(
-                &self.scripts.release,
-                &keys::of(&release.record),
-                Limits::of(release.timeout),
-                arguments,
-            )
+            .call_verb(verb, &release.record, limits, arguments)
             .await
             .map_err(|no| no.error)?;
         reply::released(&value).ok_or_else(|| reply::unknown(link.address()))
@@ -307,13 +345,11 @@ impl Shared {
                 self.own_channel(link, &withdraw.channel).to_owned(),
             ]
         };
+        let (alone, shared) = (&self.scripts.withdraw, &self.scripts.shared.withdraw);
+        let verb = Verb::of(alone, shared, withdraw.sharing);
+        let limits = Limits::of(withdraw.timeout);
         let (link, value) = self
-            .call(
-                &self.scripts.withdraw,
-                &keys::of(&withdraw.record),
-                Limits::of(withdraw.timeout),
-                arguments,
-            )
+            .call_verb(verb, &withdraw.record, limits, arguments)
             .await
             .map_err(|no| no.error)?;
         let (now, released) =
@@ -326,7 +362,7 @@ impl Shared {
         let (link, value) = self
             .call(
                 &self.scripts.snapshot,
-                &keys::of(record),
+                &keys::shared(record),
                 Limits::of(SNAPSHOT_TIMEOUT),
                 |_| vec![SHOWN.to_string()],
             )
@@ -341,12 +377,6 @@ impl Shared {
             BackendError::new(BackendErrorKind::Foreign, message)
         })
     }
-}
-
-/// What the script asks for that lengthens a hold.
-fn renewal(ticket: OwnerToken, token: FencingToken, lease: Duration) -> [String; 2] {
-    let held = record::owned_by(ticket, token);
-    [held, millis_up(lease).to_string()]
 }
 
 fn no_answer(link: &Link, limit: Duration) -> BackendError {
@@ -376,6 +406,7 @@ impl Backend for RedisBackend {
             across_processes: true,
             fifo: true,
             wakeups: true,
+            shares: true,
             ..Capabilities::new()
         }
     }

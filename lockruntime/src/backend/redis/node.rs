@@ -16,6 +16,7 @@ use crate::backend::{
 };
 use crate::clock::{self, millis_up};
 use crate::health::Health;
+use crate::options::Sharing;
 use crate::token::FencingToken;
 
 /// One Redis of a quorum.
@@ -141,7 +142,7 @@ impl RedisNode {
 }
 
 fn rest(bid: &Bid, lease: Duration) -> String {
-    record::encode_rest(&bid.record, &bid.holder, lease)
+    record::encode_rest(&bid.record, &bid.holder, lease, Sharing::Alone)
 }
 
 /// The key that says since when a node has data, one for all locks of an app and environment. No lock has it, since none has an
@@ -150,10 +151,6 @@ fn marker(record: &str) -> String {
     let mut words = record.split(':').skip(1);
     let (app, env) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     format!("lib_mutex_queue:{{lib_lock:{app}:{env}:}}:q")
-}
-
-fn digits(number: u64) -> String {
-    format!("{number:016}")
 }
 
 impl Node for RedisNode {
@@ -213,7 +210,7 @@ impl Node for RedisNode {
             bid.id.to_string(),
             bid.member.clone(),
             bid.ticket.to_string(),
-            digits(keep.token.get()),
+            record::digits(keep.token),
             millis_up(keep.lease).to_string(),
             rest(bid, keep.lease),
         ];
@@ -254,7 +251,7 @@ impl Node for RedisNode {
         let arguments = move |_: &Link, last: &str| {
             vec![
                 bid.ticket.to_string(),
-                digits(keep.token.get()),
+                record::digits(keep.token),
                 millis_up(keep.lease).to_string(),
                 rest(&bid, keep.lease),
                 last.to_owned(),
@@ -289,7 +286,7 @@ impl Node for RedisNode {
         let mut arguments = vec![
             bid.id.to_string(),
             bid.ticket.to_string(),
-            digits(token.get()),
+            record::digits(token),
         ];
         arguments.extend(keep.map(|keep| millis_up(keep).to_string()));
         self.call(

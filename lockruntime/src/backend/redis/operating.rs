@@ -2,6 +2,7 @@
 
 use super::{CONNECT_LIMIT, SNAPSHOT_TIMEOUT, Shared, no_answer, reply, scan, survey};
 use crate::backend::{BackendError, Eviction, Listed, Listing, Release, Released, Survey};
+use crate::options::Sharing;
 
 impl Shared {
     pub(super) async fn list(&self, listing: &Listing) -> Result<Vec<Listed>, BackendError> {
@@ -35,6 +36,7 @@ impl Shared {
             ..
         } = eviction;
         self.release(&Release {
+            sharing: Sharing::Alone,
             record,
             ticket,
             channel: "".into(),

@@ -9,11 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Holder, RECORD_VERSION};
 use crate::clock::millis_up;
+use crate::options::Sharing;
 use crate::token::{FencingToken, OwnerToken};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rest<'a> {
+    // before all others and without a blank: the scripts read these two as bytes
+    #[serde(skip_serializing_if = "Option::is_none")]
+    permits: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<Access>,
     key: &'a str,
     thread_id: u64,
     host_name: &'a str,
@@ -26,10 +32,30 @@ struct Rest<'a> {
     version: u32,
 }
 
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Access {
+    Read,
+    Write,
+}
+
 /// The record from its first comma on.
-pub(super) fn encode_rest(record: &str, holder: &Holder, lease: Duration) -> String {
+pub(super) fn encode_rest(
+    record: &str,
+    holder: &Holder,
+    lease: Duration,
+    sharing: Sharing,
+) -> String {
     let lease = millis_up(lease);
+    let (permits, access) = match sharing {
+        Sharing::Alone => (None, None),
+        Sharing::Write => (None, Some(Access::Write)),
+        Sharing::Read => (None, Some(Access::Read)),
+        Sharing::Permits(permits) => (Some(permits), None),
+    };
     let rest = Rest {
+        permits,
+        access,
         key: record,
         thread_id: holder.thread_id,
         host_name: &holder.host_name,
@@ -47,7 +73,12 @@ pub(super) fn encode_rest(record: &str, holder: &Holder, lease: Duration) -> Str
 
 /// What a record has from its owner to its token, byte for byte.
 pub(super) fn owned_by(owner: OwnerToken, token: FencingToken) -> String {
-    format!("{owner}\",\"fencingToken\":{:016}", token.get())
+    format!("{owner}\",\"fencingToken\":{}", digits(token))
+}
+
+/// A token as the scripts write it.
+pub(super) fn digits(token: FencingToken) -> String {
+    format!("{:016}", token.get())
 }
 
 /// What a reader needs of a record. Fields of a newer version are passed over.
@@ -71,6 +102,8 @@ struct Read {
     tempo_expiracao: Option<u64>,
     #[serde(default)]
     version: u32,
+    permits: Option<u32>,
+    access: Option<Access>,
 }
 
 /// What a record says.
@@ -78,6 +111,7 @@ struct Read {
 pub(super) struct Record {
     pub(super) owner: OwnerToken,
     pub(super) token: FencingToken,
+    pub(super) sharing: Sharing,
     pub(super) holder: Holder,
     /// The length that was asked for.
     pub(super) lease: Option<Duration>,
@@ -102,9 +136,16 @@ pub(super) fn decode(json: &[u8]) -> Option<Record> {
         name_of: read.name_of,
         created: read.data_criacao,
     };
+    let sharing = match (read.permits, read.access) {
+        (Some(permits), _) => Sharing::Permits(permits),
+        (None, Some(Access::Read)) => Sharing::Read,
+        (None, Some(Access::Write)) => Sharing::Write,
+        (None, None) => Sharing::Alone,
+    };
     Some(Record {
         owner: OwnerToken::parse(&read.owner)?,
         token: FencingToken::new(read.fencing_token),
+        sharing,
         holder,
         lease: read.tempo_expiracao.map(Duration::from_millis),
         version: read.version,
@@ -132,6 +173,7 @@ mod tests {
             "lib_lock:app:prod:boleto:42",
             &holder(),
             Duration::from_secs(30),
+            Sharing::Alone,
         );
         let owner = OwnerToken::random();
         let record = format!("{{\"owner\":\"{owner}\",\"fencingToken\":1796000000000000{rest}");
@@ -139,6 +181,7 @@ mod tests {
         let read = Record {
             owner,
             token: FencingToken::new(1_796_000_000_000_000),
+            sharing: Sharing::Alone,
             holder: holder(),
             lease: Some(Duration::from_secs(30)),
             version: 1,
@@ -150,6 +193,23 @@ mod tests {
              \"processId\":42,\"nameOf\":\"payments::pay\",\"dataCriacao\":\"2026-11-30T12:00:00.000Z\",\
              \"tempoExpiracao\":30000,\"tempoRestanteExpiracao\":30000,\"version\":1}"
         );
+    }
+
+    /// Where the scripts look for it, byte for byte.
+    #[test]
+    fn how_it_is_shared_stands_first() {
+        for (sharing, begin) in [
+            (Sharing::Read, ",\"access\":\"read\",\"key\":"),
+            (Sharing::Write, ",\"access\":\"write\",\"key\":"),
+            (Sharing::Permits(3), ",\"permits\":3,\"key\":"),
+            (Sharing::Alone, ",\"key\":"),
+        ] {
+            let rest = encode_rest("lib_lock:a:b:c", &holder(), Duration::from_secs(1), sharing);
+            assert!(rest.starts_with(begin), "{rest}");
+            let owner = OwnerToken::random();
+            let record = format!("{{\"owner\":\"{owner}\",\"fencingToken\":1{rest}");
+            assert_eq!(decode(record.as_bytes()).unwrap().sharing, sharing);
+        }
     }
 
     #[test]

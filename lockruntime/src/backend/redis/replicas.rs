@@ -5,45 +5,31 @@
 use std::time::Duration;
 
 use super::connect::Link;
-use super::script::Script;
-use super::{renewal, reply};
+use super::renewal::Renewal;
+use super::reply;
 use crate::backend::{BackendError, BackendErrorKind, HandOver, Notice, Renewed, Wakeups};
-use crate::token::{FencingToken, OwnerToken};
+use crate::token::FencingToken;
 
 /// How many replicas have to have it.
 #[derive(Debug)]
 pub(super) struct Replicas {
     count: usize,
-    renew: Script,
-}
-
-/// What they have to have: a hold of this length from now on.
-pub(super) struct Confirming<'a> {
-    pub(super) record: &'a str,
-    pub(super) ticket: OwnerToken,
-    pub(super) token: FencingToken,
-    pub(super) lease: Duration,
 }
 
 impl Replicas {
     pub(super) fn new(count: usize) -> Self {
-        Self {
-            count,
-            renew: Script::new(include_str!("scripts/renew.lua")),
-        }
+        Self { count }
     }
 
     /// Waits until they have it. The renewal is a write of the connection that waits, and says whether the hold still stands.
     pub(super) async fn have(
         &self,
         link: &Link,
-        held: Confirming<'_>,
+        renewal: &Renewal<'_>,
         limit: Duration,
     ) -> Result<(), BackendError> {
-        let keys = [held.record.to_owned()];
-        let arguments = renewal(held.ticket, held.token, held.lease);
-        let renewal = self.renew.whole(&keys, &arguments);
-        let have = match link.replicated(&renewal, self.count, limit / 2).await {
+        let whole = renewal.whole();
+        let have = match link.replicated(&whole, self.count, limit / 2).await {
             Some((said, have)) if reply::renewed(&said) == Some(Renewed::Renewed) => have,
             Some(_) | None => 0,
         };

@@ -13,6 +13,7 @@ use crate::backend::{
     Answer, BackendError, BackendErrorKind, HandOver, Held, Listed, Released, Renewed, Snapshot,
     Standing, WaitingTicket,
 };
+use crate::options::Sharing;
 use crate::token::{FencingToken, OwnerToken};
 
 use super::record;
@@ -29,6 +30,12 @@ pub(super) fn ask(value: &Value) -> Option<(u64, AskReply)> {
     let now = number(parts.get(1)?)?;
     let reply = match text(parts.first()?)? {
         "STALE" => AskReply::Stale,
+        "DIFFERS" => AskReply::Answer(Answer::Differs {
+            present: match u32::try_from(number(parts.get(2)?)?).ok()? {
+                0 => Sharing::Read,
+                permits => Sharing::Permits(permits),
+            },
+        }),
         "HELD" => AskReply::Answer(Answer::Held {
             token: token(parts.get(2)?)?,
         }),
@@ -53,6 +60,16 @@ pub(super) fn renewed(value: &Value) -> Option<Renewed> {
         0 => Some(Renewed::Lost),
         _ => None,
     }
+}
+
+/// Whether the script of those who share is to be called instead, wherever the word stands.
+pub(super) fn is_shared(value: &Value) -> bool {
+    sequence(value).is_some_and(|parts| {
+        parts
+            .iter()
+            .take(2)
+            .any(|word| text(word) == Some("SHARED"))
+    })
 }
 
 pub(super) fn released(value: &Value) -> Option<Released> {
@@ -92,19 +109,24 @@ pub(super) fn hand_over(message: &[u8]) -> Option<HandOver> {
 
 /// A picture of one key; `Err` when something foreign stands there.
 pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
-    let [now, json, left, tickets @ ..] = sequence(value)? else {
+    let [now, json, left, holds, tickets @ ..] = sequence(value)? else {
         return None;
     };
     let micros = number(now)?;
     let json = bytes(json)?;
-    let held = match (json, number(left)) {
+    let mut holders = match (json, number(left)) {
         // gone, or going in this very millisecond
-        (b"", _) | (_, None) => None,
+        (b"", _) | (_, None) => Vec::new(),
         (json, Some(left)) => match held(json, left, micros) {
-            Some(held) => Some(held),
+            // it stands for all of them
+            Some(held) if held.owner == OwnerToken::ALL => several(sequence(holds)?, micros)?,
+            Some(held) => vec![held],
             None => return Some(Err(())),
         },
-    };
+    }
+    .into_iter();
+    let held = holders.next();
+    let beside = holders.collect();
     let waiting = tickets
         .chunks_exact(4)
         .map(|ticket| {
@@ -125,7 +147,32 @@ pub(super) fn snapshot(value: &Value) -> Option<Result<Snapshot, ()>> {
             })
         })
         .collect::<Option<_>>()?;
-    Some(Ok(Snapshot { held, waiting }))
+    Some(Ok(Snapshot {
+        held,
+        beside,
+        waiting,
+    }))
+}
+
+/// Those whose lease isn't over: ticket, its end, and the record without its begin.
+fn several(holds: &[Value], micros: u64) -> Option<Vec<Held>> {
+    let mut several = Vec::with_capacity(holds.len() / 3);
+    for hold in holds.chunks_exact(3) {
+        let [ticket, ends, rest] = hold else {
+            return None;
+        };
+        let left = number(ends)?.saturating_sub(micros / 1_000);
+        if left == 0 {
+            continue;
+        }
+        let json = format!(
+            "{{\"owner\":\"{}\",\"fencingToken\":{}",
+            text(ticket)?,
+            text(rest)?
+        );
+        several.extend(held(json.as_bytes(), left, micros));
+    }
+    Some(several)
 }
 
 /// What a record says, and what the server's clock adds. Tokens and places are moments of that clock, in microseconds, unless
@@ -135,6 +182,7 @@ fn held(json: &[u8], left: u64, micros: u64) -> Option<Held> {
     Some(Held {
         owner: record.owner,
         token: record.token,
+        sharing: record.sharing,
         left: Duration::from_millis(left),
         holder: Some(record.holder),
         lease: record.lease,
@@ -423,6 +471,12 @@ mod tests {
                     waiting: Some(3)
                 })
             ))
+        );
+        let differs = Value::Array(vec![bulk("DIFFERS"), Value::Int(5), Value::Int(3)]);
+        let present = Sharing::Permits(3);
+        assert_eq!(
+            ask(&differs),
+            Some((5, AskReply::Answer(Answer::Differs { present })))
         );
         for odd in [
             Value::Nil,

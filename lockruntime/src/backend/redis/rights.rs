@@ -270,10 +270,16 @@ mod tests {
         let scripts = [
             include_str!("scripts/prelude.lua"),
             include_str!("scripts/ask.lua"),
+            include_str!("scripts/wait.lua"),
             include_str!("scripts/renew.lua"),
             include_str!("scripts/release.lua"),
             include_str!("scripts/withdraw.lua"),
             include_str!("scripts/snapshot.lua"),
+            include_str!("scripts/shared/prelude.lua"),
+            include_str!("scripts/shared/ask.lua"),
+            include_str!("scripts/shared/renew.lua"),
+            include_str!("scripts/shared/release.lua"),
+            include_str!("scripts/shared/withdraw.lua"),
         ];
         let mut calls = 0;
         for script in scripts {

@@ -60,7 +60,7 @@ fn command(verb: &str, script: &[u8], keys: &[String], arguments: &[String]) -> 
     command
 }
 
-/// All verbs.
+/// All verbs, of locks that are held alone.
 #[derive(Debug)]
 pub(super) struct Scripts {
     pub(super) ask: Script,
@@ -69,32 +69,39 @@ pub(super) struct Scripts {
     pub(super) withdraw: Script,
     pub(super) snapshot: Script,
     pub(super) list: Script,
+    pub(super) shared: SharedScripts,
+}
+
+/// The verbs of those who share a lock, and of those who meet them.
+#[derive(Debug)]
+pub(super) struct SharedScripts {
+    pub(super) ask: Script,
+    pub(super) renew: Script,
+    pub(super) release: Script,
+    pub(super) withdraw: Script,
+}
+
+macro_rules! script {
+    ($($part:literal),*) => {
+        Script::new(concat!($(include_str!(concat!("scripts/", $part, ".lua"))),*))
+    };
 }
 
 impl Scripts {
     pub(super) fn new() -> Self {
         Self {
-            ask: Script::new(concat!(
-                include_str!("scripts/prelude.lua"),
-                include_str!("scripts/ask.lua")
-            )),
-            renew: Script::new(include_str!("scripts/renew.lua")),
-            release: Script::new(concat!(
-                include_str!("scripts/prelude.lua"),
-                include_str!("scripts/release.lua")
-            )),
-            withdraw: Script::new(concat!(
-                include_str!("scripts/prelude.lua"),
-                include_str!("scripts/withdraw.lua")
-            )),
-            snapshot: Script::new(concat!(
-                include_str!("scripts/prelude.lua"),
-                include_str!("scripts/snapshot.lua")
-            )),
-            list: Script::new(concat!(
-                include_str!("scripts/prelude.lua"),
-                include_str!("scripts/list.lua")
-            )),
+            ask: script!("prelude", "ask", "wait"),
+            renew: script!("renew"),
+            release: script!("prelude", "release"),
+            withdraw: script!("prelude", "withdraw"),
+            snapshot: script!("prelude", "snapshot"),
+            list: script!("prelude", "list"),
+            shared: SharedScripts {
+                ask: script!("prelude", "shared/prelude", "shared/ask", "wait"),
+                renew: script!("prelude", "shared/prelude", "shared/renew"),
+                release: script!("prelude", "shared/prelude", "shared/release"),
+                withdraw: script!("prelude", "shared/prelude", "shared/withdraw"),
+            },
         }
     }
 }

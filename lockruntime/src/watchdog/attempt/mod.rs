@@ -400,6 +400,10 @@ impl Attempt {
                 // nothing of this ticket is stored, unless an earlier ask is still under way
                 self.settle(now);
             }
+            (Phase::Waiting { .. }, Ok(Answer::Differs { present })) => {
+                self.order.life.refuse(self.order.life.differs(present));
+                self.settle(now);
+            }
             (Phase::Waiting { next }, Err(error)) => {
                 let outcome = match server_mode {
                     Mode::Reject | Mode::Skip => Err(error),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::backend::Holder;
 use crate::error::LockError;
 use crate::hold::Life;
-use crate::options::Timing;
+use crate::options::{Sharing, Timing};
 
 /// What a caller asks the keeper for.
 #[derive(Debug)]
@@ -26,11 +26,27 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    /// What is said where this call would wait for itself.
-    pub(crate) fn self_deadlock(&self) -> LockError {
+    /// What is said where this call would wait for itself, since its chain has the lock.
+    pub(crate) fn self_deadlock(&self, outer: Sharing) -> LockError {
         LockError::SelfDeadlock {
             key: self.life.key.clone(),
             mode: self.life.mode,
+            held: outer,
+        }
+    }
+
+    /// Whether this call may go on under the lock that its chain has.
+    pub(crate) fn nests_in(&self, outer: Sharing) -> Result<(), LockError> {
+        let inner = self.life.sharing;
+        if !self.reentrant {
+            Err(self.self_deadlock(outer))
+        } else if outer.is_alone() || inner.shares_with(outer) {
+            Ok(())
+        } else if inner.is_alone() {
+            // it would wait for its own chain to end
+            Err(self.self_deadlock(outer))
+        } else {
+            Err(self.life.differs(outer))
         }
     }
 }

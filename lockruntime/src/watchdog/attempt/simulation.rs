@@ -1,8 +1,8 @@
 //! Many seeded runs of whole callers against the reference store, under a network and processes that fail.
 //!
 //! Requests are slow, lost, executed twice or without an answer; pushes are lost, late and repeated; processes pause and crash;
-//! callers cancel, extend, have caps and minimum holds. In every millisecond: a body that may run owns the lock with its token, and there is one at most. At the
-//! end nothing is left.
+//! callers cancel, extend, have caps and minimum holds; they hold the lock alone, as readers, or by permits. In every millisecond: a
+//! body that may run owns the lock with its token, and those that run beside each other share it. At the end nothing is left.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -18,7 +18,7 @@ use crate::backend::memory::Store;
 use crate::backend::{Ask, Holder, Notice, Renew, Wakeups};
 use crate::hold::{Bounds, Life, Turn};
 use crate::key::LockKey;
-use crate::options::OnLost;
+use crate::options::{OnLost, Sharing};
 use crate::token::OwnerToken;
 
 const PROCESSES: usize = 3;
@@ -74,8 +74,12 @@ struct World {
     callers: Vec<Caller>,
     paused_until: [Moment; PROCESSES],
     channels: Vec<Arc<str>>,
+    kinds: &'static [Sharing],
+    sharings: HashMap<OwnerToken, Sharing>,
     newest: u64,
     grants: u64,
+    /// The most bodies that ran at one time.
+    beside: usize,
     faults: bool,
 }
 
@@ -84,7 +88,7 @@ fn ms(time: u64) -> Duration {
 }
 
 impl World {
-    fn new(seed: u64) -> Self {
+    fn new(seed: u64, kinds: &'static [Sharing]) -> Self {
         let pushes = Arc::new(Mutex::new(Vec::new()));
         let channels: Vec<Arc<str>> = (0..PROCESSES)
             .map(|process| process.to_string().into())
@@ -123,8 +127,11 @@ impl World {
             callers,
             paused_until: [Moment::ZERO; PROCESSES],
             channels,
+            kinds,
+            sharings: HashMap::new(),
             newest: 0,
             grants: 0,
+            beside: 0,
             faults: true,
         }
     }
@@ -231,18 +238,16 @@ impl World {
     ) {
         let (record, channel): (Arc<str>, _) = (KEY.into(), Arc::clone(&self.channels[process]));
         let now = self.now;
+        let sharing = self.sharings[&ticket];
         let back = self.delay();
         let in_time = now + ms(back) <= sent + timing().answer;
         let event = match request {
             Request::Ask if now > sent + timing().answer => None,
             Request::Ask => {
-                let (mode, most) = self
-                    .attempts
-                    .get(&ticket)
-                    .map_or((Mode::Queue, None), |(_, attempt)| {
-                        (attempt.mode(), attempt.max_waiters())
-                    });
-                let ask = ask(record, ticket, mode, most, channel);
+                let mut ask = ask(record, ticket, sharing, channel);
+                if let Some((_, attempt)) = self.attempts.get(&ticket) {
+                    (ask.mode, ask.max_waiters) = (attempt.mode(), attempt.max_waiters());
+                }
                 let answer = self.store.ask(&ask, now);
                 Some(Event::Asked(
                     process,
@@ -255,6 +260,7 @@ impl World {
                 let renew = Renew {
                     record,
                     ticket,
+                    sharing,
                     token,
                     lease,
                     timeout: timing().answer,
@@ -428,8 +434,10 @@ impl World {
                 match life.poll_turn(now, Waker::noop()) {
                     Poll::Ready(Turn::Begun { tell }) => {
                         let token = life.token().unwrap().get();
-                        assert!(token > self.newest, "a token went back");
-                        self.newest = token;
+                        // those who share may begin in another order than that in which they were given the lock
+                        let in_order = token > self.newest || !life.sharing.is_alone();
+                        assert!(in_order, "a token went back");
+                        self.newest = self.newest.max(token);
                         self.grants += 1;
                         let length = self.rng.random_range(0..3 * LEASE / 2);
                         self.callers[i].body_until = Some(now + ms(length));
@@ -464,8 +472,10 @@ impl World {
             longest: crate::options::LONGEST_LEASE,
         };
         let key = LockKey::from_text("k", 512).unwrap();
-        let life = Arc::new(Life::new(key, mode, bounds));
+        let sharing = self.kinds[self.rng.random_range(0..self.kinds.len())];
+        let life = Arc::new(Life::new(key, mode, bounds).shared(sharing));
         let ticket = life.ticket;
+        self.sharings.insert(ticket, sharing);
         let order = Order {
             life,
             record: KEY.into(),
@@ -518,25 +528,26 @@ impl World {
         }
     }
 
-    /// A body that may run owns the lock with its token, and there is one at most.
-    fn check(&self) {
+    /// A body that may run owns the lock with its token, and those beside it share it, as many as may.
+    fn check(&mut self) {
         let running: Vec<_> = self
             .callers
             .iter()
             .filter(|caller| caller.body_until.is_some())
             .filter_map(|caller| self.attempts.get(&caller.ticket?))
-            .filter(|(_, attempt)| attempt.order.life.is_live(self.now))
+            .map(|(_, attempt)| &attempt.order.life)
+            .filter(|life| life.is_live(self.now))
             .collect();
-        assert!(running.len() <= 1, "two bodies at {:?}", self.now);
-        if let [(_, attempt)] = running[..] {
-            let life = &attempt.order.life;
-            let (owner, token) = self
-                .store
-                .owner(KEY, self.now)
-                .expect("a body runs and nobody owns the lock");
-            assert_eq!(owner, life.ticket, "somebody else owns the lock");
-            assert_eq!(Some(token), life.token(), "another grant owns the lock");
+        let owners = self.store.owners(KEY, self.now);
+        for life in &running {
+            let owned = (life.ticket, life.token().unwrap());
+            assert!(owners.contains(&owned), "a body runs without the lock");
+            assert!(running.len() <= life.sharing.most(), "too many bodies");
+            let beside = running.iter().filter(|other| other.ticket != life.ticket);
+            let mut beside = beside.map(|other| other.sharing);
+            assert!(beside.all(|other| life.sharing.shares_with(other)));
         }
+        self.beside = self.beside.max(running.len());
     }
 
     fn run(&mut self) {
@@ -567,11 +578,8 @@ impl World {
             "left: {:?}",
             self.attempts.values().next()
         );
-        assert_eq!(
-            self.store.owner(KEY, self.now),
-            None,
-            "the lock was left behind"
-        );
+        let left = self.store.owners(KEY, self.now);
+        assert_eq!(left, [], "the lock was left behind");
         assert!(
             self.grants > 20,
             "only {} grants: nothing was proved",
@@ -600,19 +608,14 @@ fn holder() -> Holder {
     }
 }
 
-fn ask(
-    record: Arc<str>,
-    ticket: OwnerToken,
-    mode: Mode,
-    max_waiters: Option<u32>,
-    channel: Arc<str>,
-) -> Ask {
+fn ask(record: Arc<str>, ticket: OwnerToken, sharing: Sharing, channel: Arc<str>) -> Ask {
     let timing = timing();
     Ask {
         record,
         ticket,
-        mode,
-        max_waiters,
+        mode: Mode::Queue,
+        sharing,
+        max_waiters: None,
         lease: timing.lease,
         claim: timing.claim,
         beat: timing.beat,
@@ -622,13 +625,45 @@ fn ask(
     }
 }
 
-#[test]
-fn callers_exclude_each_other_whatever_fails() {
-    for seed in 0..80 {
-        let outcome = std::panic::catch_unwind(|| World::new(seed).run());
-        if let Err(panic) = outcome {
-            eprintln!("seed {seed}");
-            std::panic::resume_unwind(panic);
+/// Runs many worlds; answers the most bodies that ran at one time.
+fn runs(kinds: &'static [Sharing], seeds: u64) -> usize {
+    let mut most = 0;
+    for seed in 0..seeds {
+        let outcome = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed, kinds);
+            world.run();
+            world.beside
+        });
+        match outcome {
+            Ok(beside) => most = most.max(beside),
+            Err(panic) => {
+                eprintln!("seed {seed}");
+                std::panic::resume_unwind(panic);
+            }
         }
     }
+    most
+}
+
+#[test]
+fn callers_exclude_each_other_whatever_fails() {
+    assert_eq!(runs(&[Sharing::Alone], 80), 1);
+}
+
+#[test]
+fn readers_share_and_writers_exclude_whatever_fails() {
+    let most = runs(&[Sharing::Read, Sharing::Read, Sharing::Write], 30);
+    assert!(most > 3, "{most} beside each other");
+}
+
+#[test]
+fn no_more_bodies_than_permits_whatever_fails() {
+    assert_eq!(runs(&[Sharing::Permits(3)], 30), 3);
+}
+
+/// Whoever holds the lock alone, or by another number of permits, is kept apart as well.
+#[test]
+fn those_who_share_otherwise_exclude_each_other_whatever_fails() {
+    let kinds = &[Sharing::Permits(2), Sharing::Permits(3), Sharing::Alone];
+    assert_eq!(runs(kinds, 30), 3);
 }

@@ -6,7 +6,7 @@ use lockruntime::{LockError, distributed_lock};
 
 type Answer = Result<(), LockError>;
 
-#[distributed_lock(key = "a:<nothing>", leese = "1s", wait = "5", permits = 2, mode = "x")]
+#[distributed_lock(key = "a:<nothing>", leese = "1s", wait = "5", permits = 0, mode = "x")]
 fn all(id: u64) -> Answer {
     Ok(())
 }

@@ -4,7 +4,11 @@
 --   KEYS[3] W  hash    d<name> -> when the ticket dies, ms of this server; r<name> -> what is needed to grant it
 --   KEYS[4] N  string  the last number given out, for places and tokens alike
 -- r<name> is words, then the record's rest from its first comma on: <claim ms> <lease ms> <channel>,"key":...}
+-- {'SHARED'} as an answer: the next in line shares the lock, or several hold it. Nothing of them was changed; the shared script of
+-- the same name is to be called instead.
 local L, Q, W, N = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local ALL = '00000000000000000000000000000000' -- the owner in a record that stands for several holds, see shared/prelude.lua
+local hold -- how a hold is stored that others may share: only the shared scripts know
 local DROPS = 64 -- dead tickets that one call drops at the most
 local KEEP = 3600000 -- ms that the counter outlives its last use; the clock takes over then
 
@@ -37,6 +41,12 @@ end
 
 local function owner_of(record)
   return string.sub(record, 11, 42)
+end
+
+-- How many may hold a lock beside each other, by the rest of its record: nil one alone, 0 any number of readers, else permits.
+local function limit_of(rest)
+  if string.sub(rest, 1, 17) == ',"access":"read",' then return 0 end
+  return tonumber(string.match(rest, '^,"permits":(%d+),'))
 end
 
 -- The first living ticket, its number and what is needed to grant it. Drops the dead before it, but only so many:
@@ -99,9 +109,10 @@ local function drop(member)
 end
 
 -- Gives the lock to a ticket: for its whole lease if it waits on the channel `by`, else for its claim and with a push.
--- Removes first, so that a full server doesn't stop a hand-over half-way.
+-- Removes first, so that a full server doesn't stop a hand-over half-way. To one that shares only the shared scripts give it.
 local function give(member, place, record, by)
   local claim, lease, channel, rest = string.match(record, '^(%d+) (%d+) ([^,]*)(,.*)$')
+  if not hold and limit_of(rest) then return { 'SHARED' } end
   local ticket = string.sub(member, -32)
   local number = next_number()
   place = string.format('%016.0f', place) -- a score's text is the server's affair
@@ -111,7 +122,8 @@ local function give(member, place, record, by)
     put(ticket, number, rest, lease)
     return { 'NEXT', ticket, place, number }
   end
-  put(ticket, number, rest, claim)
+  local store = hold or put
+  store(ticket, number, rest, claim)
   -- last, and by pcall: a user without channel rights must not get an error after the write stood
   if channel ~= '' then redis.pcall('PUBLISH', channel, ticket .. ' ' .. place .. ' ' .. number) end
   return { 'PASSED' }
@@ -121,7 +133,10 @@ end
 local function not_held(ticket)
   local record = redis.call('GET', L)
   if not record then return { 'ABSENT' } end
-  if not is_ours(record) or owner_of(record) ~= ticket then return { 'OTHER' } end
+  if not is_ours(record) then return { 'OTHER' } end
+  local owner = owner_of(record)
+  if owner == ALL then return { 'SHARED' } end
+  if owner ~= ticket then return { 'OTHER' } end
 end
 
 -- Gives the lock of `ticket` to the first living ticket, or frees it.
