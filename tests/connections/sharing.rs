@@ -64,10 +64,10 @@ impl Older {
         let Value::Array(parts) = self.raw.run::<Value>(&command) else {
             panic!("a script answers a list")
         };
-        match &parts[0] {
-            Value::BulkString(word) => String::from_utf8_lossy(word).into_owned(),
-            other => panic!("{other:?}"),
-        }
+        let Value::BulkString(word) = &parts[0] else {
+            panic!("{parts:?}")
+        };
+        String::from_utf8_lossy(word).into_owned()
     }
 }
 
