@@ -22,7 +22,8 @@
 //! ```
 //!
 //! - The function runs under a lock that is held in Redis, renewed while it runs, and released on every way out.
-//! - `mode = "queue"` waits for its turn, first in, first out over all processes; `mode = "reject"` is refused at once.
+//! - `mode = "queue"` waits for its turn, first in, first out over all processes; `mode = "reject"` is refused at once; `mode = "skip"`
+//!   isn't run then, for jobs that many processes start. `permits = 3` and `access = "read"` share a lock.
 //! - A function that loses its lock is **stopped before anyone else may enter**.
 //! - Every grant has a [`FencingToken`], so that your store can refuse a late writer; a body finds its own through [`current`].
 //! - Without the attribute: [`LockManager::lock`] gives a [`LockGuard`].
@@ -63,6 +64,8 @@
 //! | `metrics` | | counters, histograms and a gauge, by the `metrics` crate |
 //!
 #![doc = include_str!("docs/guarantees.md")]
+//!
+#![doc = include_str!("docs/sharing.md")]
 //!
 #![doc = include_str!("docs/wire.md")]
 //!

@@ -45,6 +45,7 @@ end
 
 -- How many may hold a lock beside each other, by the rest of its record: nil one alone, 0 any number of readers, else permits.
 local function limit_of(rest)
+  if string.byte(rest, 3) == 107 then return nil end -- ,"key": stands first, so nothing is said
   if string.sub(rest, 1, 17) == ',"access":"read",' then return 0 end
   return tonumber(string.match(rest, '^,"permits":(%d+),'))
 end
