@@ -19,6 +19,7 @@ mod reentry;
 mod release;
 mod rights;
 mod several;
+mod sharing;
 mod stopped;
 mod unlocked;
 

@@ -8,6 +8,9 @@ pub const APP: &str = "tests";
 /// The environment that the tests' locks belong to.
 pub const ENVIRONMENT: &str = "kit";
 
+/// The owner in a record that stands for several holds.
+const NOBODY: &str = r#""owner":"00000000000000000000000000000000""#;
+
 /// The whole key of a lock's record.
 #[must_use]
 pub fn record(key: &str) -> String {
@@ -124,11 +127,13 @@ pub fn arrivals(seen: &[Seen]) -> Vec<(String, String)> {
     let mut arrivals = Vec::new();
     for command in seen.iter().filter(|command| command.by_script) {
         let arrival = match (command.name(), command.words.get(1..).unwrap_or_default()) {
+            // into the queue, or among those who hold it
             ("zadd", [queue, _, member]) => queue
                 .strip_prefix(queues)
-                .and_then(|key| key.strip_suffix('}'))
+                .and_then(|key| key.trim_end_matches(":h").strip_suffix('}'))
                 .zip(member.rsplit(':').next()),
-            ("set", [key, value, ..]) => key.strip_prefix(&records).zip(
+            // a record of several stands for them, and is nobody's
+            ("set", [key, value, ..]) if !value.contains(NOBODY) => key.strip_prefix(&records).zip(
                 value
                     .strip_prefix(r#"{"owner":""#)
                     .and_then(|rest| rest.get(..32)),
@@ -142,6 +147,12 @@ pub fn arrivals(seen: &[Seen]) -> Vec<(String, String)> {
         }
     }
     arrivals
+}
+
+/// Whether a command gives the lock to a ticket: alone, or beside others.
+#[must_use]
+pub fn is_grant(seen: &Seen) -> bool {
+    seen.name() == "set" || seen.words.get(1).is_some_and(|key| key.ends_with("}:h"))
 }
 
 /// How often the server executed a verb. A script that it doesn't know yet is refused, and called again with its text.

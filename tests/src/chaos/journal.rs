@@ -8,6 +8,52 @@ use std::path::Path;
 
 use super::now;
 
+/// Who may hold a lock beside a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Share {
+    /// Nobody.
+    #[default]
+    Alone,
+    /// Other readers.
+    Readers,
+    /// So many in all.
+    Permits(usize),
+}
+
+impl Share {
+    /// How many may run at the same time.
+    #[must_use]
+    pub fn most(self) -> usize {
+        match self {
+            Self::Alone => 1,
+            Self::Readers => usize::MAX,
+            Self::Permits(permits) => permits,
+        }
+    }
+
+    /// Whether the two may run at the same time, as far as there is room.
+    #[must_use]
+    pub fn shares_with(self, other: Self) -> bool {
+        self != Self::Alone && self == other
+    }
+
+    fn word(self) -> String {
+        match self {
+            Self::Alone => "alone".to_owned(),
+            Self::Readers => "readers".to_owned(),
+            Self::Permits(permits) => permits.to_string(),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            "alone" => Some(Self::Alone),
+            "readers" => Some(Self::Readers),
+            permits => permits.parse().ok().map(Self::Permits),
+        }
+    }
+}
+
 /// What a call wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wish {
@@ -19,6 +65,8 @@ pub struct Wish {
     pub lease: u64,
     /// What its body does.
     pub body: String,
+    /// Who may hold the lock beside it.
+    pub share: Share,
 }
 
 /// What happened.
@@ -76,11 +124,12 @@ impl Entry {
     pub fn line(&self) -> String {
         let event = match &self.what {
             What::Want(wish) => format!(
-                "want {} {} {} {}",
+                "want {} {} {} {} {}",
                 wish.key,
                 if wish.queues { "queue" } else { "reject" },
                 wish.lease,
-                wish.body
+                wish.body,
+                wish.share.word()
             ),
             What::Begin { token, owner } => format!("begin {token} {owner}"),
             What::Poll { late } => format!("poll {late}"),
@@ -105,6 +154,8 @@ impl Entry {
                 queues: words.next()? == "queue",
                 lease: words.next()?.parse().ok()?,
                 body: words.next()?.to_owned(),
+                // runs of before had no other
+                share: words.next().map_or(Some(Share::Alone), Share::parse)?,
             }),
             "begin" => What::Begin {
                 token: words.next()?.parse().ok()?,
@@ -170,6 +221,7 @@ mod tests {
             key: "chaos:1".to_owned(),
             queues: true,
             lease: 600,
+            share: Share::Permits(2),
             body: "plain".to_owned(),
         };
         let owner = "ab".repeat(16);

@@ -79,7 +79,7 @@ impl Lookout {
                     |seen: &Seen| {
                         waiting.extend(wire::queues(seen));
                         for (key, ticket) in wire::arrivals(std::slice::from_ref(seen)) {
-                            if seen.name() == "set"
+                            if wire::is_grant(seen)
                                 && let Some(process) = waiting.remove(&ticket)
                             {
                                 writeln!(

@@ -12,7 +12,7 @@ use lockruntime::{Hold, LockError, LockManager, distributed_lock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
-use tests::chaos::journal::{Journal, What, Wish};
+use tests::chaos::journal::{Journal, Share, What, Wish};
 use tests::chaos::{key, nanos, now};
 use tests::register::Witness;
 use tests::timing;
@@ -33,6 +33,11 @@ pub(crate) struct Setup {
 }
 
 const KEYS: u64 = 3;
+/// A key of readers and writers.
+const READ: u64 = KEYS + 1;
+/// A key of so many permits.
+const COUNTED: u64 = KEYS + 2;
+const PERMITS: u32 = 2;
 
 /// A poll that takes longer than this is written down.
 const LONG_POLL: u64 = 2_000_000;
@@ -79,6 +84,7 @@ async fn work(setup: Setup, stopped: watch::Receiver<bool>) {
         witness: Witness::connect(&setup.register).await,
         process: setup.process.clone(),
         locked: setup.locked,
+        shares: manager.capabilities().shares,
         count: AtomicU64::new(0),
     });
     watch_for_stalls(&setup.journal);
@@ -120,6 +126,8 @@ struct House {
     witness: Witness,
     process: String,
     locked: bool,
+    /// The storage lets several hold a lock.
+    shares: bool,
     count: AtomicU64,
 }
 
@@ -153,6 +161,7 @@ struct Call {
     house: Arc<House>,
     name: String,
     key: u64,
+    share: Share,
     lease: Duration,
     length: Duration,
     way: Way,
@@ -178,6 +187,31 @@ async fn or_not_at_all(key: u64, lease: Duration, call: Call) -> Result<(), Trou
     call.body(lockruntime::current()).await
 }
 
+#[distributed_lock(key = "chaos:<key>", lease = lease, access = "read")]
+async fn as_reader(key: u64, lease: Duration, call: Call) -> Result<(), Trouble> {
+    call.body(lockruntime::current()).await
+}
+
+#[distributed_lock(key = "chaos:<key>", lease = lease, access = "write")]
+async fn as_writer(key: u64, lease: Duration, call: Call) -> Result<(), Trouble> {
+    call.body(lockruntime::current()).await
+}
+
+#[distributed_lock(key = "chaos:<key>", lease = lease, permits = PERMITS)]
+async fn by_permit(key: u64, lease: Duration, call: Call) -> Result<(), Trouble> {
+    call.body(lockruntime::current()).await
+}
+
+/// What a call takes.
+fn aim(random: &mut StdRng, shares: bool) -> (u64, Share) {
+    match random.random_range(0..10) {
+        0..2 if shares => (READ, Share::Readers),
+        2 if shares => (READ, Share::Alone),
+        3..5 if shares => (COUNTED, Share::Permits(PERMITS as usize)),
+        _ => (random.random_range(1..=KEYS), Share::Alone),
+    }
+}
+
 impl House {
     async fn call(self: &Arc<Self>, random: &mut StdRng) {
         let lease = random.random_range(600..=2_000);
@@ -196,10 +230,12 @@ impl House {
         let door = random.random_range(0..10);
         let patience = timing::millis(random.random_range(0..500));
         let name = format!("c{}", self.count.fetch_add(1, Ordering::Relaxed));
+        let (aim, share) = aim(random, self.shares);
         let call = Call {
             house: Arc::clone(self),
             name: name.clone(),
-            key: random.random_range(1..=KEYS),
+            key: aim,
+            share,
             lease: timing::millis(lease),
             length: timing::millis(length),
             way,
@@ -208,7 +244,8 @@ impl House {
             &name,
             What::Want(Wish {
                 key: key(call.key),
-                queues: door < 8,
+                queues: door < 8 || aim > KEYS,
+                share,
                 lease: u64::try_from(call.lease.as_millis()).unwrap_or(u64::MAX),
                 body: format!("{way:?}").to_lowercase(),
             }),
@@ -218,6 +255,9 @@ impl House {
             let (key, lease) = (call.key, call.lease);
             match door {
                 _ if !locked => call.body(None).await,
+                _ if share == Share::Readers => as_reader(key, lease, call).await,
+                _ if key == READ => as_writer(key, lease, call).await,
+                _ if key == COUNTED => by_permit(key, lease, call).await,
                 0..5 => in_turn(key, lease, call).await,
                 5..8 => in_turn_soon(key, lease, timing::millis(1_500), call).await,
                 _ => or_not_at_all(key, lease, call).await,
@@ -280,8 +320,15 @@ impl Call {
     async fn inner(self, token: u64) -> Result<(), Trouble> {
         let (witness, key) = (self.house.witness.clone(), key(self.key));
         let id = format!("{}/{}", self.house.process, self.name);
-        let Some(value) = witness.open(&key, token, &id).await else {
-            return Ok(());
+        // the store takes one holder's token at a time
+        let stores = self.share == Share::Alone;
+        let value = if stores {
+            match witness.open(&key, token, &id).await {
+                Some(value) => value,
+                None => return Ok(()),
+            }
+        } else {
+            0
         };
         let until = now() + nanos(self.length);
         let stay = async {
@@ -307,14 +354,18 @@ impl Call {
                 let blocked = tokio::task::spawn_blocking(move || {
                     timing::block(length);
                     // nothing stops this when the lock is lost: the store has to refuse it
-                    runtime.block_on(witness.put(&key, token, &id, value + 1));
+                    if stores {
+                        runtime.block_on(witness.put(&key, token, &id, value + 1));
+                    }
                 });
                 stay.await;
                 blocked.await.expect("the thread doesn't panic");
                 return Ok(());
             }
         }
-        witness.put(&key, token, &id, value + 1).await;
+        if stores {
+            witness.put(&key, token, &id, value + 1).await;
+        }
         Ok(())
     }
 }

@@ -25,8 +25,8 @@ pub fn overlaps(evidence: &Evidence) -> Vec<Overlap<'_>> {
         let mut running: Vec<(&Call, &Body)> = Vec::new();
         for second in bodies {
             running.retain(|(_, body)| body.last_sign > second.1.begin);
-            found.extend(running.iter().map(|first| Overlap {
-                first: *first,
+            found.extend(in_its_way(&running, second.0).map(|first| Overlap {
+                first,
                 second,
                 within_a_poll: first.1.last_poll <= second.1.begin,
             }));
@@ -36,7 +36,22 @@ pub fn overlaps(evidence: &Evidence) -> Vec<Overlap<'_>> {
     found
 }
 
-/// R1: no two bodies of a key at once, unless the lock was forgotten; and a body whose process stood still is in its last poll
+/// Those that run and should not, beside one that begins: all that don't share the lock with it, and of those that do as many as
+/// are too many, those that polled longest ago.
+fn in_its_way<'a>(
+    running: &[(&'a Call, &'a Body)],
+    second: &Call,
+) -> impl Iterator<Item = (&'a Call, &'a Body)> {
+    let share = second.wish.share;
+    let (mut beside, apart): (Vec<_>, Vec<_>) =
+        (running.iter()).partition(|(call, _)| call.wish.share.shares_with(share));
+    beside.sort_by_key(|(_, body)| body.last_poll);
+    let over = (beside.len() + 1).saturating_sub(share.most());
+    let too_many = beside.into_iter().take(over);
+    apart.into_iter().chain(too_many)
+}
+
+/// R1: no two bodies of a key at once but such as share it, unless the lock was forgotten; and a body whose process stood still is in its last poll
 /// at the most.
 pub(super) fn one_body_at_a_time(evidence: &Evidence) -> Verdict {
     let mut verdict = Verdict::new("R1 one body at a time");

@@ -77,7 +77,10 @@ pub(super) fn tokens_grow(evidence: &Evidence) -> Verdict {
             if let Some((before, newest)) = last
                 && body.token <= newest.token
             {
-                if body.token < newest.token && forgotten(evidence, (call, body), newest) {
+                let shares = call.wish.share.shares_with(before.wish.share);
+                if shares && body.token < newest.token {
+                    // given before it, or beside it, and noticed later
+                } else if body.token < newest.token && forgotten(evidence, (call, body), newest) {
                     verdict.excused += 1;
                 } else {
                     verdict.wrong.push(format!(

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{SECOND, Verdict, bodies, millis, stalled};
 use crate::chaos::evidence::{Evidence, Fault};
+use crate::chaos::journal::Share;
 use crate::chaos::plan::Kind;
 
 /// R4: who arrived first enters first, unless something that costs places happened to the one that was overtaken.
@@ -15,7 +16,14 @@ pub(super) fn first_come_first_served(evidence: &Evidence) -> Verdict {
     for (place, (at, _, ticket)) in evidence.arrivals.iter().enumerate() {
         places.entry(ticket).or_insert((place, *at));
     }
-    for (key, bodies) in bodies(evidence) {
+    for (key, mut bodies) in bodies(evidence) {
+        // those who share a lock may begin in another order than that in which they were given it
+        if bodies
+            .iter()
+            .any(|(call, _)| call.wish.share != Share::Alone)
+        {
+            bodies.sort_by_key(|(_, body)| body.token);
+        }
         let arrived: Vec<_> = bodies
             .into_iter()
             .filter_map(|(call, body)| Some((call, body, *places.get(body.owner.as_str())?)))

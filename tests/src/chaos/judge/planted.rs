@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::chaos::evidence::{Deed, Fault, Run, Stall};
-use crate::chaos::journal::Wish;
+use crate::chaos::journal::{Share, Wish};
 use crate::chaos::topology::Topology;
 
 /// A body: its key, how long it takes, how long the lock was free before it, in milliseconds.
@@ -67,6 +67,7 @@ fn history(turns: &[Turn]) -> Evidence {
                 queues: true,
                 lease: 600,
                 body: "plain".to_owned(),
+                share: Share::Alone,
             },
             want,
             body: Some(Body {
@@ -374,4 +375,78 @@ fn a_run_in_which_nothing_happened_proves_nothing() {
         .faults
         .push(fault(Kind::Cut, Some(1), 20 * SECOND, 20 * SECOND + 1));
     assert_eq!(judge(&evidence).pop().unwrap().wrong.len(), 2);
+}
+
+/// Bodies of one key that run beside each other: who shares how, from, to, in tenths of a second.
+fn beside(bodies: &[(Share, u64, u64)]) -> Evidence {
+    let mut evidence = history(&vec![(1, 5, 5); bodies.len()]);
+    evidence.store.clear();
+    for (call, (share, from, to)) in evidence.calls.iter_mut().zip(bodies) {
+        let at = |tenths: u64| 10 * SECOND + tenths * 100 * MILLI;
+        call.wish.share = *share;
+        call.want = at(*from) - MILLI;
+        call.left = Some((at(*to) + 1, "ok".to_owned()));
+        let body = call.body.as_mut().unwrap();
+        (body.begin, body.last_poll, body.last_sign) = (at(*from), at(*to) - MILLI, at(*to));
+    }
+    evidence
+}
+
+#[test]
+fn readers_share_and_writers_do_not() {
+    let (reads, writes) = (Share::Readers, Share::Alone);
+    let right = [
+        (reads, 0, 5),
+        (reads, 1, 4),
+        (reads, 2, 6),
+        (writes, 7, 8),
+        (reads, 9, 10),
+    ];
+    assert_eq!(found(&beside(&right)), Vec::<&str>::new());
+    // a writer that comes while one still reads, and a reader that comes while one writes
+    for wrong in [
+        [(reads, 0, 5), (reads, 1, 4), (writes, 4, 6)],
+        [(writes, 0, 5), (reads, 3, 6), (reads, 7, 8)],
+        [(reads, 0, 5), (writes, 6, 9), (writes, 8, 10)],
+    ] {
+        assert_eq!(found(&beside(&wrong)), ["R1"], "{wrong:?}");
+    }
+}
+
+#[test]
+fn one_permit_too_many_is_found() {
+    let two = Share::Permits(2);
+    let right = [(two, 0, 5), (two, 1, 3), (two, 4, 8), (two, 6, 9)];
+    assert_eq!(found(&beside(&right)), Vec::<&str>::new());
+    let wrong = [(two, 0, 5), (two, 1, 5), (two, 4, 8)];
+    assert_eq!(found(&beside(&wrong)), ["R1"]);
+    // the data was lost while both ran: a lease later they have to know
+    let mut excused = beside(&wrong);
+    let at = 10 * SECOND + 300 * MILLI;
+    excused
+        .faults
+        .push(fault(Kind::DataFlushed, None, at, at + 1));
+    assert_eq!(found(&excused), Vec::<&str>::new());
+    let mixed = [(two, 0, 5), (Share::Alone, 3, 6), (two, 7, 8)];
+    assert_eq!(found(&beside(&mixed)), ["R1"]);
+}
+
+/// Two that are given the lock together may begin in either order, but not with one token, nor out of their turn.
+#[test]
+fn those_who_share_have_tokens_in_the_order_of_their_turns() {
+    let reads = Share::Readers;
+    let mut evidence = beside(&[(reads, 0, 5), (reads, 1, 6), (reads, 2, 7)]);
+    let token = |evidence: &mut Evidence, of: usize| body(evidence, of).token;
+    let (first, second) = (token(&mut evidence, 0), token(&mut evidence, 1));
+    let mut swapped = evidence.clone();
+    (body(&mut swapped, 0).token, body(&mut swapped, 1).token) = (second, first);
+    assert_eq!(
+        found(&swapped),
+        ["R4"],
+        "the first in line was given it second"
+    );
+    swapped.arrivals.swap(0, 1);
+    assert_eq!(found(&swapped), Vec::<&str>::new());
+    body(&mut evidence, 1).token = first;
+    assert!(found(&evidence).contains(&"R3"));
 }

@@ -134,10 +134,9 @@ end
 local function not_held(ticket)
   local record = redis.call('GET', L)
   if not record then return { 'ABSENT' } end
-  if not is_ours(record) then return { 'OTHER' } end
-  local owner = owner_of(record)
-  if owner == ALL then return { 'SHARED' } end
-  if owner ~= ticket then return { 'OTHER' } end
+  if not is_ours(record) or owner_of(record) ~= ticket then
+    return { owner_of(record) == ALL and 'SHARED' or 'OTHER' }
+  end
 end
 
 -- Gives the lock of `ticket` to the first living ticket, or frees it.
