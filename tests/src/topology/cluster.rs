@@ -207,7 +207,12 @@ impl Topology for Cluster {
     fn master_of(&self, key: &str) -> usize {
         let probe = probe(key);
         let has = |server: &RedisServer| takes(server, &["SET", &probe, "1", "PX", "100"]);
-        let found = self.servers.iter().position(has);
-        found.expect("a master has the key's slot")
+        let mut found = None;
+        // while one takes another's place there may be none
+        timing::block_until("a master has the slot", timing::patience(), || {
+            found = self.servers.iter().position(has);
+            found.is_some()
+        });
+        found.expect("it was just found")
     }
 }
