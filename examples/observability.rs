@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// How long a wait or a hold takes here, in classes of seconds.
 const CLASSES: [f64; 5] = [0.001, 0.01, 0.1, 1.0, 10.0];
 
-#[distributed_lock(key = "boleto:<id>", mode = "queue", wait = "60ms")]
+#[distributed_lock(key = "boleto:<id>", mode = "queue", wait = "40ms")]
 async fn pay(id: u64) -> Result<(), LockError> {
     tokio::time::sleep(Duration::from_millis(25)).await;
     Ok(())
