@@ -18,7 +18,8 @@ impl Sentinel {
     }
 
     fn wait_for_another(&self, master: usize) {
-        timing::block_until("another is the master", timing::patience(), || {
+        // sentinels that disagree on a leader, or were held up themselves, take their time
+        timing::block_until("another is the master", timing::patience() * 6, || {
             self.0.names_another(master)
         });
     }
