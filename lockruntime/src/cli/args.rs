@@ -43,7 +43,8 @@ pub(super) struct Line {
 /// Where the locks are.
 #[derive(Args, Debug)]
 pub(super) struct Place {
-    /// Where the locks are: redis://user:password@host:6379/0, rediss://…, redlock://host,host,host
+    /// Where the locks are: redis://user:password@host:6379/0, rediss://…,
+    /// redis+sentinel://host,host/master, redis+cluster://host,host, redlock://host,host,host
     #[arg(long, env = "LOCK_URL", hide_env_values = true, global = true)]
     pub(super) url: Option<String>,
     /// The system whose locks they are; else the URL's ?app=, else LOCK_APP, else `app`

@@ -15,6 +15,8 @@ impl Shared {
                 scan::Failed::Odd => reply::unknown(link.address()),
             })?);
         }
+        // of several primaries each has its own keys, in order
+        listed.sort_by(|a: &Listed, b| a.key.cmp(&b.key));
         Ok(listed)
     }
 
