@@ -80,6 +80,7 @@ pub(crate) fn snapshot(key: &str, snapshot: &Snapshot) -> Value {
         "key": key,
         "state": if snapshot.held.is_some() { "held" } else { "free" },
         "held": snapshot.held.as_ref().map(held),
+        "beside": snapshot.beside.iter().map(held).collect::<Vec<_>>(),
         "waiting": waiting.collect::<Vec<_>>(),
         "why": why(snapshot),
     })

@@ -50,3 +50,24 @@ async fn the_holder_is_lost_and_the_next_enters() {
         next.release().await.unwrap();
     }
 }
+
+/// Of several who share a lock the one who is named loses it; what stands for all of them on the server can't be named.
+#[tokio::test]
+async fn one_of_several_holders_is_taken_out() {
+    let server = RedisServer::start();
+    let (locks, url) = (server.manager(), server.url());
+    let read = || locks.lock("report:7").read().acquire();
+    let (first, second) = (read().await.unwrap(), read().await.unwrap());
+    let shown = lockctl(&url, &["show", "report:7"]);
+    for guard in [&first, &second] {
+        let owner = guard.owner_token().to_string();
+        assert!(shown.out.contains(&owner), "{shown:?}");
+    }
+    let release = |owner: &str| lockctl(&url, &["release", "report:7", "--owner", owner]);
+    assert_eq!(release(&"0".repeat(32)).code, NOT_SO);
+    let said = release(&second.owner_token().to_string());
+    assert_eq!(said.code, DONE, "{said:?}");
+    timing::soon("the holder hears of it", second.lost()).await;
+    assert!(first.is_held());
+    first.release().await.unwrap();
+}

@@ -42,7 +42,7 @@ pub(super) async fn show(locks: &LockManager, key: &str, screen: &mut Screen<'_>
         cell_text(key),
         painted(word, tone, screen.colored)
     )?;
-    if let Some(held) = &snapshot.held {
+    for held in snapshot.held.iter().chain(&snapshot.beside) {
         write_held(held, screen)?;
     }
     write_queue(&snapshot.waiting, screen)?;
@@ -50,9 +50,8 @@ pub(super) async fn show(locks: &LockManager, key: &str, screen: &mut Screen<'_>
     if !why.is_empty() {
         writeln!(screen.out, "\n{why}")?;
     }
-    if let Some(held) = &snapshot.held
-        && !matches!(held.pulse(), Pulse::Renewed)
-    {
+    let holders = snapshot.held.iter().chain(&snapshot.beside);
+    for held in holders.filter(|held| !matches!(held.pulse(), Pulse::Renewed)) {
         writeln!(
             screen.out,
             "To free it now: lockctl release {} --owner {}",
@@ -108,6 +107,9 @@ fn write_held(held: &Held, screen: &mut Screen<'_>) -> std::io::Result<()> {
             Pulse::Unknown => cell("unknown: its record doesn't say how long its lease is"),
         },
     );
+    if !held.sharing.is_alone() {
+        add("beside", cell(format!("others, by {}", held.sharing)));
+    }
     add("fencing", cell(held.token.to_string()));
     add("owner", cell(held.owner.to_string()));
     if held.version > RECORD_VERSION {

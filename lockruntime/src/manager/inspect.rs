@@ -101,8 +101,9 @@ impl LockManager {
         key: &str,
         owner: OwnerToken,
     ) -> Result<(Option<Held>, Released), LockError> {
-        let held = self.snapshot(key).await?.held;
-        let held = held.filter(|held| held.owner == owner);
+        let Snapshot { held, beside, .. } = self.snapshot(key).await?;
+        let mut holders = held.into_iter().chain(beside);
+        let held = holders.find(|held| held.owner == owner);
         let released = match &held {
             Some(held) => self.evict(key, owner, held.token).await?,
             None => Released::NotHeld,

@@ -3,6 +3,7 @@
 use super::{CONNECT_LIMIT, SNAPSHOT_TIMEOUT, Shared, no_answer, reply, scan, survey};
 use crate::backend::{BackendError, Eviction, Listed, Listing, Release, Released, Survey};
 use crate::options::Sharing;
+use crate::token::OwnerToken;
 
 impl Shared {
     pub(super) async fn list(&self, listing: &Listing) -> Result<Vec<Listed>, BackendError> {
@@ -29,7 +30,7 @@ impl Shared {
         Ok(surveys)
     }
 
-    /// The release script, by somebody who isn't the owner and names him.
+    /// The release script, by somebody who isn't the owner and names him. The one of those who share knows all holders.
     pub(super) async fn evict(&self, eviction: Eviction) -> Result<Released, BackendError> {
         let Eviction {
             record,
@@ -37,8 +38,12 @@ impl Shared {
             timeout,
             ..
         } = eviction;
+        // what stands for all of them is nobody's
+        if ticket == OwnerToken::ALL {
+            return Ok(Released::NotHeld);
+        }
         self.release(&Release {
-            sharing: Sharing::Alone,
+            sharing: Sharing::Read,
             record,
             ticket,
             channel: "".into(),
