@@ -76,6 +76,36 @@ async fn a_held_and_queued_lock_moves() {
     assert_eq!(logs::panics(), Vec::<String>::new());
 }
 
+/// Of a lock that is shared more keys move. Once all of them have, its holders are renewed where they are by then, though nobody
+/// waits and the queue's keys are nowhere.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shared_lock_without_waiters_moves() {
+    const KEY: &str = "report:moves";
+    let cluster = Cluster::start();
+    let locks = cluster.manager();
+    let (slot, from) = (cluster.slot_of(KEY), cluster.master_of(KEY));
+    let lease = timing::lease() * 2;
+    let guard = locks.lock(KEY).lease(lease).read().acquire().await.unwrap();
+    let cluster = tokio::task::spawn_blocking(move || {
+        let mut moved = 0;
+        let pause = || {
+            moved += 1;
+            // the record, the holds, their records, the counter
+            if moved == 4 {
+                timing::block(lease * 3 / 2);
+            }
+        };
+        cluster.move_slot(slot, from, (from + 1) % 3, pause);
+        assert_eq!(moved, 4);
+        cluster
+    })
+    .await
+    .unwrap();
+    assert!(guard.is_held());
+    guard.release().await.unwrap();
+    drop(cluster);
+}
+
 async fn locks_waiting(locks: &lockruntime::LockManager) -> usize {
     match locks.snapshot(KEY).await {
         Ok(seen) => seen.waiting.len(),

@@ -153,6 +153,8 @@ impl Store {
                 lease: ask.lease,
                 holder: Arc::clone(&ask.holder),
             });
+            // those behind it may have it too, and nobody else tells them
+            self.advance(lock, now, None, None);
             return Answer::Held { token };
         }
         let left = lock.left(ask.sharing).map(|until| until.since(now));
@@ -275,7 +277,8 @@ impl Store {
                 let held = held.is_some();
                 lock.owners.retain(|owner| owner.ticket != ticket);
                 // also if there was nothing to give back: the ticket may have stood in somebody's way
-                let (released, _) = self.advance(&mut lock, now, None, Some(channel));
+                let by = held.then_some(channel);
+                let (released, _) = self.advance(&mut lock, now, None, by);
                 if held { released } else { Released::NotHeld }
             }
         };

@@ -83,6 +83,9 @@ pub enum Kind {
     MasterSwapped,
     /// Slots move to another master, and back.
     SlotsMoved,
+    /// Another master was chosen. Never planned: it follows from a fault, or those who choose were held up and believed a master
+    /// to be gone that wasn't.
+    Failover,
 }
 
 /// Faults of one worker or its network.
@@ -131,6 +134,7 @@ impl Kind {
         Topology::ALL
             .into_iter()
             .flat_map(Topology::kinds)
+            .chain([Self::Failover])
             .find(|kind| kind.name() == name)
     }
 
@@ -162,6 +166,7 @@ impl Kind {
             Self::WorkerKilled | Self::ClientsPaused | Self::ServerFull => (200, 700),
             Self::ServerRestarted | Self::ServerRestartedEmpty => (0, 800),
             Self::ServerPaused
+            | Self::Failover
             | Self::MinorityPaused
             | Self::MajorityPaused
             | Self::MajorityRestarted => (100, 2_000),

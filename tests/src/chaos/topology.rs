@@ -154,7 +154,7 @@ impl Topology {
             // a replica may have less than its master had
             Self::Sentinel | Self::Cluster => matches!(
                 kind,
-                Kind::MasterReplaced | Kind::MasterFrozen | Kind::MasterSwapped
+                Kind::MasterReplaced | Kind::MasterFrozen | Kind::MasterSwapped | Kind::Failover
             ),
         }
     }

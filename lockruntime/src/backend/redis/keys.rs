@@ -25,6 +25,12 @@ pub(super) fn shared(record: &str) -> [String; 6] {
     [record, queue, waiters, number, holds, records]
 }
 
+/// Those of them that are there for as long as a hold is: a slot that moves takes calls of no others.
+pub(super) fn of_hold(record: &str) -> [String; 3] {
+    let [record, _, _, _, holds, records] = shared(record);
+    [record, holds, records]
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

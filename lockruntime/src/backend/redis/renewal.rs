@@ -54,7 +54,7 @@ impl<'a> Renewal<'a> {
         let (ticket, token) = (hold.ticket.to_string(), record::digits(hold.token));
         Self {
             script: &scripts.shared.renew,
-            keys: keys::shared(hold.record).to_vec(),
+            keys: keys::of_hold(hold.record).to_vec(),
             arguments: vec![ticket, token, lease],
         }
     }

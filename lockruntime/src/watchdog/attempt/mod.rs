@@ -42,6 +42,8 @@ pub(crate) struct Attempt {
     asking: bool,
     /// A renewal is on its way since then.
     renewing: Option<Moment>,
+    /// The storage was back while a renewal was on its way: who answers it may not be who has the lock now.
+    doubted: bool,
     /// Some ask has been executed, or may have been: the server may know this ticket.
     touched: bool,
     /// Until then an unused grant may stand, which an ask would lengthen: no hint makes us ask earlier.
@@ -98,6 +100,7 @@ impl Attempt {
             phase: Phase::Waiting { next: now },
             asking: false,
             renewing: None,
+            doubted: false,
             touched: false,
             lapses: Moment::ZERO,
             cap: Moment::END,
@@ -502,6 +505,7 @@ impl Attempt {
             return;
         }
         self.renewing = None;
+        let doubted = std::mem::take(&mut self.doubted);
         if let Phase::Held(renewals) = &mut self.phase {
             match result {
                 Ok(Renewed::Renewed) => {
@@ -510,6 +514,9 @@ impl Attempt {
                     life.extend(renewals.lease, sent);
                     let lock = life.subject();
                     life.tell(&Event::Renewed { lock });
+                    if doubted {
+                        renewals.hurry(now);
+                    }
                 }
                 Ok(Renewed::Lost) => self.lose(LossReason::Taken),
                 Err(error) if error.kind() == BackendErrorKind::Foreign => {
@@ -621,11 +628,11 @@ impl Attempt {
     pub(crate) fn hurry(&mut self, now: Moment, calls: &mut Calls) {
         match &mut self.phase {
             Phase::Waiting { next } => *next = now.max(self.lapses),
-            // one that is under way is answered or fails soon
             Phase::Granted { renewals, .. } | Phase::Held(renewals) if self.renewing.is_none() => {
                 renewals.hurry(now)
             }
-            Phase::Granted { .. } | Phase::Held(_) => {}
+            // one that is under way fails soon, or is answered, perhaps by who is no longer asked
+            Phase::Granted { .. } | Phase::Held(_) => self.doubted = true,
             Phase::HandingBack(back) => back.hurry(now),
             Phase::Settling { .. } | Phase::Lost(_) | Phase::Over => {}
         }

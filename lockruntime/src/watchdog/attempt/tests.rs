@@ -408,3 +408,23 @@ fn a_caller_that_looks_on_the_last_breath_of_a_grant_has_it_lengthened() {
     assert_eq!(bench.begins(2_303), Some(false));
     assert!(bench.life.is_live(at(30_000)));
 }
+
+/// Who answers a renewal that was under way when the storage came back may not be who has the lock now.
+#[test]
+fn a_renewal_that_a_reconnect_overtook_is_asked_for_again() {
+    let mut bench = Bench::new(Mode::Queue, None);
+    bench.answer(Bench::held(9), 0, 1);
+    bench.begins(1);
+    bench.attempt.begun(at(1), &mut bench.calls);
+    bench.sent();
+    let due = bench.attempt.due().unwrap();
+    let due = u64::try_from(due.since(at(0)).as_millis()).unwrap();
+    assert_eq!(bench.tick(due), [Call::Renew]);
+    bench.attempt.hurry(at(due + 1), &mut bench.calls);
+    assert_eq!(bench.sent(), []);
+    let renewed = Ok(Renewed::Renewed);
+    bench
+        .attempt
+        .renewed(renewed, at(due), at(due + 2), &mut bench.calls);
+    assert_eq!(bench.sent(), [Call::Renew]);
+}

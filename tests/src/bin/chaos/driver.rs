@@ -1,5 +1,6 @@
 //! One run: servers, workers, faults, and the end.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tests::chaos::evidence::{Fault, Run};
@@ -41,7 +42,8 @@ pub(crate) fn run(arguments: &Arguments) {
     let mut stage = stage::start(arguments.topology);
     let firewall = Firewall::of_own_network();
     let register = Register::start();
-    let lookout = Lookout::start(&*stage, folder);
+    let record = Arc::new(Record::create(&folder.join("faults.txt")));
+    let lookout = Lookout::start(&*stage, folder, Arc::clone(&record));
     let setup = Setup {
         url: String::new(),
         register: register.url(),
@@ -66,14 +68,13 @@ pub(crate) fn run(arguments: &Arguments) {
     let mut workers: Vec<_> = (0..arguments.workers)
         .map(|number| Worker::start(number, &*stage, setup.clone(), folder))
         .collect();
-    let record = Record::create(&folder.join("faults.txt"));
     let start = Instant::now();
     std::thread::scope(|scope| {
         // the control run needs no faults to go wrong
         if !arguments.locked {
             return;
         }
-        let (record, of_servers, stage) = (&record, &of_servers, &mut stage);
+        let (record, of_servers, stage) = (&*record, &of_servers, &mut stage);
         scope.spawn(move || {
             lane(of_servers, start, record, |planned| {
                 Some(stage.disturb(planned))

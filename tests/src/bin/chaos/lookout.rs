@@ -10,14 +10,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use tests::chaos::now;
-use tests::server::{Seen, follow};
+use tests::chaos::evidence::Fault;
+use tests::chaos::plan::Kind;
+use tests::chaos::{nanos, now};
+use tests::server::{Raw, Seen, follow};
 use tests::{RedisServer, timing, wire};
 
+use crate::nemesis::Record;
 use crate::stage::Stage;
 
 /// What an answer of an undisturbed server takes at the most on a machine that isn't too busy.
 const SLOW: u64 = 40_000_000;
+
+/// What an election may take, from the last write of the old master on.
+const ELECTION: Duration = Duration::from_secs(5);
 
 /// Writes down when the server answers slowly: a busy machine explains what follows from it.
 fn feel_the_pulse(address: &str, mut file: &File, stopped: &AtomicBool) {
@@ -45,6 +51,29 @@ fn feel_the_pulse(address: &str, mut file: &File, stopped: &AtomicBool) {
     }
 }
 
+/// Writes down every choice of another master, planned or not.
+fn watch_failovers(sentinels: &[String], record: &Record, stopped: &AtomicBool) {
+    let epoch = |address: &String| {
+        let said = Raw::try_connect(address)?.attempt(&["SENTINEL", "MASTERS"]);
+        let masters: Vec<HashMap<String, String>> = said.ok()?;
+        masters.first()?.get("config-epoch")?.parse().ok()
+    };
+    let mut known: Option<u64> = None;
+    while !stopped.load(Ordering::Relaxed) {
+        let newest = sentinels.iter().filter_map(epoch).max();
+        if known.is_some() && newest > known {
+            record.write(&Fault {
+                from: now() - nanos(ELECTION),
+                to: now(),
+                kind: Kind::Failover,
+                worker: None,
+            });
+        }
+        known = known.max(newest);
+        timing::block(Duration::from_millis(50));
+    }
+}
+
 /// Watches until it is told to end. It connects anew as often as the server dies.
 pub(crate) struct Lookout {
     stop: Arc<AtomicBool>,
@@ -53,7 +82,7 @@ pub(crate) struct Lookout {
 
 impl Lookout {
     /// Follows one server, and feels the pulse of all.
-    pub(crate) fn start(stage: &dyn Stage, folder: &Path) -> Self {
+    pub(crate) fn start(stage: &dyn Stage, folder: &Path, record: Arc<Record>) -> Self {
         let (watched, clock) = stage.watched();
         let address = watched.address();
         let create = |name| File::create(folder.join(name)).expect("the run's folder is writable");
@@ -100,6 +129,15 @@ impl Lookout {
             }
         });
         threads.push(thread);
+        let sentinels: Vec<_> = (stage.sentinels().iter())
+            .map(RedisServer::address)
+            .collect();
+        if !sentinels.is_empty() {
+            let stopped = Arc::clone(&stop);
+            threads.push(std::thread::spawn(move || {
+                watch_failovers(&sentinels, &record, &stopped);
+            }));
+        }
         Self { stop, threads }
     }
 

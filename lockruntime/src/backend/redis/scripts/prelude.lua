@@ -4,8 +4,8 @@
 --   KEYS[3] W  hash    d<name> -> when the ticket dies, ms of this server; r<name> -> what is needed to grant it
 --   KEYS[4] N  string  the last number given out, for places and tokens alike
 -- r<name> is words, then the record's rest from its first comma on: <claim ms> <lease ms> <channel>,"key":...}
--- {'SHARED'} as an answer: the next in line shares the lock, or several hold it. Nothing of them was changed; the shared script of
--- the same name is to be called instead.
+-- {'SHARED'} as an answer: the next in line shares the lock, or several hold it. No hold was changed; the shared script of the same
+-- name is to be called instead.
 local L, Q, W, N = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local ALL = '00000000000000000000000000000000' -- the owner in a record that stands for several holds, see shared/prelude.lua
 local hold -- how a hold is stored that others may share: only the shared scripts know

@@ -39,6 +39,11 @@ pub(crate) trait Stage: Send {
     /// The server whose doings are written down, and its clock.
     fn watched(&self) -> (&RedisServer, Clock);
 
+    /// Who chooses masters, if anybody does.
+    fn sentinels(&self) -> &[RedisServer] {
+        &[]
+    }
+
     /// Does a fault; returns when it began and was over.
     fn disturb(&mut self, planned: &Planned) -> (u64, u64);
 }

@@ -35,6 +35,10 @@ impl Stage for Sentinel {
         Box::new(servers.filter(|server| is_master(&server.raw())))
     }
 
+    fn sentinels(&self) -> &[RedisServer] {
+        &self.0.sentinels
+    }
+
     fn locks_move(&self) -> bool {
         true
     }

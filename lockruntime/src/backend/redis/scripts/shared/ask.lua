@@ -32,6 +32,8 @@ if not more and (not first or first == me) and fits(beside) then
   if first then drop(me) end
   keep_number(number)
   hold(ticket, number, ARGV[8], lease)
+  -- those behind it may have it too, and nobody else tells them
+  advance()
   return { 'HELD', now, number }
 end
 

@@ -1,10 +1,10 @@
 -- Holds that stand beside each other: permits, and readers. They wait in the same line as those who hold alone, and whoever holds
 -- alone finds the same record. While several hold, L has an owner that no ticket is, ALL, and stands for all of them: how many
 -- there may be, the newest token, the expiry of the last. So those who know nothing of sharing are kept out by it.
---   KEYS[5] H  zset    ticket -> when its hold ends, ms of this server
---   KEYS[6] R  hash    ticket -> its token, then the rest of its record
+--   the last but one  H  zset  ticket -> when its hold ends, ms of this server
+--   the last          R  hash  ticket -> its token, then the rest of its record
 -- H and R count only while L is ALL's.
-local H, R = KEYS[5], KEYS[6]
+local H, R = KEYS[#KEYS - 1], KEYS[#KEYS]
 
 local record, owner, limit -- L, who has it, and of ALL how many may hold
 
@@ -67,8 +67,13 @@ function hold(ticket, number, rest, length)
     owner, limit = ticket, nil
     return put(ticket, number, rest, length)
   end
-  -- of holds that L doesn't stand for any more
-  if owner ~= ALL then redis.call('DEL', H, R) end
+  if owner ~= ALL then
+    -- something foreign is an error here, and stays
+    redis.call('ZCARD', H)
+    redis.call('HGET', R, ticket)
+    -- of holds that L doesn't stand for any more
+    redis.call('DEL', H, R)
+  end
   owner, limit = ALL, beside
   redis.call('ZADD', H, now + length, ticket)
   redis.call('HSET', R, ticket, number .. rest)
@@ -99,6 +104,8 @@ end
 -- Gives back the hold of `ticket`, alone or one of several, or keeps it for so many ms. Whoever may enter then does, and so they do
 -- if there was nothing to give back: the ticket may have stood in their way.
 local function give_back(ticket, keep)
+  local foreign = redis.call('GET', L)
+  if foreign and not is_ours(foreign) then return { 'OTHER' } end
   look()
   local answer = owner and 'OTHER' or 'ABSENT'
   if owner == ticket then

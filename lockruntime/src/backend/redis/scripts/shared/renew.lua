@@ -1,4 +1,5 @@
 -- Lengthens one of several holds; never creates one.
+-- KEYS: L, H and R alone, which are there as long as the hold is: a slot that moves takes no call with a key that isn't there
 -- ARGV: 1 ticket, 2 its token, 3 lease ms   Answers: 1 renewed, 0 lost
 local ticket, lease = ARGV[1], ARGV[3]
 clock()
