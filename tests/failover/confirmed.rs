@@ -96,6 +96,27 @@ async fn b63_a_grant_that_no_replica_has_is_undone() {
     guard.release().await.unwrap();
 }
 
+/// What frozen replicas had before doesn't count. The renewal that confirms a grant often falls into its millisecond.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn b63_frozen_replicas_confirm_nothing() {
+    let mut topology = Sentinel::start();
+    let locks = topology.builder().confirm_replicas(1).build().unwrap();
+    let guard = locks.lock(KEY).acquire().await.unwrap();
+    guard.release().await.unwrap();
+    let master = topology.master();
+    for place in (0..3).filter(|place| *place != master) {
+        topology.server(place).pause();
+    }
+    for number in 0..5 {
+        let key = format!("{KEY}:{number}");
+        let error = locks.lock(&key).try_acquire().await.map(drop).unwrap_err();
+        assert!(
+            matches!(error, LockError::NotReplicated { .. }),
+            "{error:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_confirms_each_lock_with_its_own_replicas() {
     let mut cluster = Cluster::start();

@@ -4,9 +4,12 @@
 
 use std::time::Duration;
 
+use redis::Value;
+
 use super::connect::Link;
 use super::renewal::Renewal;
 use super::reply;
+use super::script::Script;
 use crate::backend::{BackendError, BackendErrorKind, HandOver, Notice, Renewed, Wakeups};
 use crate::token::FencingToken;
 
@@ -14,23 +17,28 @@ use crate::token::FencingToken;
 #[derive(Debug)]
 pub(super) struct Replicas {
     count: usize,
+    touch: Script,
 }
 
 impl Replicas {
     pub(super) fn new(count: usize) -> Self {
-        Self { count }
+        Self {
+            count,
+            touch: Script::new(include_str!("scripts/touch.lua")),
+        }
     }
 
-    /// Waits until they have it. The renewal is a write of the connection that waits, and says whether the hold still stands.
+    /// Waits until they have it. The renewal says, on the connection that waits, whether the hold still stands.
     pub(super) async fn have(
         &self,
         link: &Link,
         renewal: &Renewal<'_>,
         limit: Duration,
     ) -> Result<(), BackendError> {
-        let whole = renewal.whole();
-        let have = match link.replicated(&whole, self.count, limit / 2).await {
-            Some((said, have)) if reply::renewed(&said) == Some(Renewed::Renewed) => have,
+        let record = renewal.keys.get(..1).unwrap_or_default();
+        let commands = [renewal.whole(), self.touch.whole(record, &[])];
+        let have = match link.replicated(&commands, self.count, limit / 2).await {
+            Some((said, have)) if said.iter().all(is_done) => have,
             Some(_) | None => 0,
         };
         if usize::try_from(have).is_ok_and(|have| have >= self.count) {
@@ -45,6 +53,11 @@ impl Replicas {
             ),
         ))
     }
+}
+
+/// The renewal and the write after it answer alike.
+fn is_done(said: &Value) -> bool {
+    reply::renewed(said) == Some(Renewed::Renewed)
 }
 
 /// A hand-over isn't confirmed yet: it becomes a sign, upon which the waiter asks.

@@ -272,6 +272,7 @@ mod tests {
             include_str!("scripts/ask.lua"),
             include_str!("scripts/wait.lua"),
             include_str!("scripts/renew.lua"),
+            include_str!("scripts/touch.lua"),
             include_str!("scripts/release.lua"),
             include_str!("scripts/withdraw.lua"),
             include_str!("scripts/snapshot.lua"),

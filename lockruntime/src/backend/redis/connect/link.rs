@@ -121,27 +121,30 @@ impl Link {
         self.looked_at(in_a_row(&self.connection, &both, 2).await)
     }
 
-    /// Waits until so many replicas have what `command` writes, and everything that was written before; `None` when the server
-    /// isn't a master, or there is no connection for it. The command's answer, and how many have it.
+    /// Waits until so many replicas have what the last of `commands` writes, and everything that was written before; `None` when the
+    /// server isn't a master, or there is no connection for it. The commands' answers, and how many have it.
     pub(in crate::backend::redis) async fn replicated(
         &self,
-        command: &Cmd,
+        commands: &[Cmd],
         replicas: usize,
         limit: Duration,
-    ) -> Option<(Value, u64)> {
-        let mut both = Pipeline::new();
-        both.add_command(command.clone());
-        both.cmd("WAIT").arg(replicas).arg(millis_up(limit));
+    ) -> Option<(Vec<Value>, u64)> {
+        let mut all = Pipeline::new();
+        for command in commands {
+            all.add_command(command.clone());
+        }
+        // 0 would be for ever
+        all.cmd("WAIT").arg(replicas).arg(millis_up(limit).max(1));
         let mut connection = self.waiting.clone()?;
-        let sent = connection.send_packed_commands(&both, 0, 2);
+        let sent = connection.send_packed_commands(&all, 0, commands.len() + 1);
         let answer = clock::within(limit * 2, sent).await;
         let Some(Ok(answers)) = answer else {
             // neither is there any longer, perhaps
             self.health.suspect();
             return None;
         };
-        match answers.as_slice() {
-            [said, Value::Int(have)] => Some((said.clone(), u64::try_from(*have).ok()?)),
+        match answers.split_last() {
+            Some((Value::Int(have), said)) => Some((said.to_vec(), u64::try_from(*have).ok()?)),
             _ => None,
         }
     }
