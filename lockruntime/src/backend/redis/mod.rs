@@ -280,7 +280,7 @@ impl Shared {
                 Some(Ok(value)) => {
                     let renewed = match read(&link, &value) {
                         Ok(Renewed::Renewed) => {
-                            self.confirm_renewal(&link, &renewal, renew.timeout).await
+                            self.confirm_renewal(&link, &renewal, way.left()).await
                         }
                         other => other,
                     };

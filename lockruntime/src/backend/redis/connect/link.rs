@@ -16,13 +16,33 @@ const SUSPECT: u32 = 2;
 /// And only one that has been silent for so long: on a busy machine short requests time out while answers still come.
 const SILENCE: Duration = Duration::from_millis(200);
 
+/// What one connection has not answered.
+#[derive(Debug, Default)]
+struct Silence {
+    timeouts: AtomicU32,
+    /// When the latest answer came, by the boot-time clock.
+    heard: AtomicU64,
+}
+
+impl Silence {
+    fn heard(&self) {
+        self.timeouts.store(0, Ordering::Relaxed);
+        self.heard.store(clock::now().as_nanos(), Ordering::Relaxed);
+    }
+
+    /// A request was not answered in time; whether that is suspect, where all others have been silent for so long as well.
+    fn timed_out(&self, long: Duration) -> bool {
+        let timeouts = self.timeouts.fetch_add(1, Ordering::Relaxed) + 1;
+        let heard = Moment::from_nanos(self.heard.load(Ordering::Relaxed));
+        timeouts >= SUSPECT && clock::now().since(heard) >= long
+    }
+}
+
 /// What a connection's owner waits for.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     closed: AtomicBool,
-    timeouts: AtomicU32,
-    /// When the latest answer came, by the boot-time clock.
-    heard: AtomicU64,
+    silence: Silence,
     ill: Notify,
 }
 
@@ -33,16 +53,13 @@ impl Health {
     }
 
     fn heard(&self) {
-        self.timeouts.store(0, Ordering::Relaxed);
-        self.heard.store(clock::now().as_nanos(), Ordering::Relaxed);
+        self.silence.heard();
     }
 
     /// A request was not answered in time.
     fn timed_out(&self) {
-        let timeouts = self.timeouts.fetch_add(1, Ordering::Relaxed) + 1;
-        let heard = Moment::from_nanos(self.heard.load(Ordering::Relaxed));
-        if timeouts >= SUSPECT && clock::now().since(heard) >= SILENCE {
-            self.ill.notify_one();
+        if self.silence.timed_out(SILENCE) {
+            self.suspect();
         }
     }
 
@@ -68,6 +85,8 @@ pub(in crate::backend::redis) struct Link {
     connection: MultiplexedConnection,
     /// A second one, to wait on for the replicas: what waits there holds up nobody else.
     waiting: Option<MultiplexedConnection>,
+    /// Of the second one.
+    waits: Silence,
     health: Arc<Health>,
     /// The server's clock minus ours, in milliseconds.
     offset: AtomicI64,
@@ -90,6 +109,7 @@ impl Link {
             address,
             connection,
             waiting,
+            waits: Silence::default(),
             health,
             offset: AtomicI64::new(0),
             subscribed,
@@ -138,11 +158,22 @@ impl Link {
         let mut connection = self.waiting.clone()?;
         let sent = connection.send_packed_commands(&all, 0, commands.len() + 1);
         let answer = clock::within(limit * 2, sent).await;
-        let Some(Ok(answers)) = answer else {
+        let answers = match answer {
+            Some(Ok(answers)) => answers,
             // neither is there any longer, perhaps
-            self.health.suspect();
-            return None;
+            Some(Err(_)) => {
+                self.health.suspect();
+                return None;
+            }
+            // others may wait before it, which says nothing against the connection
+            None => {
+                if self.waits.timed_out(SILENCE.max(limit * 2)) {
+                    self.health.suspect();
+                }
+                return None;
+            }
         };
+        self.waits.heard();
         match answers.split_last() {
             Some((Value::Int(have), said)) => Some((said.to_vec(), u64::try_from(*have).ok()?)),
             _ => None,
