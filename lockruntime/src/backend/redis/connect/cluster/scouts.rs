@@ -14,7 +14,7 @@ use crate::backend::redis::connect::endpoint::Manner;
 use crate::backend::redis::connect::failure::Failure;
 use crate::clock;
 
-/// How long servers may take to answer, and the others once one has.
+/// How long servers may take to answer, and the others once most have: one that takes its time to connect has a vote.
 const LOOK: Duration = Duration::from_millis(500);
 const OTHERS: Duration = Duration::from_millis(30);
 
@@ -51,10 +51,10 @@ impl Scouts {
         while let Some(Some(said)) = clock::within(until.since(clock::now()), asked.next()).await {
             match said {
                 Ok(map) => {
-                    if maps.is_empty() {
+                    maps.push(map);
+                    if maps.len() == servers.len() / 2 + 1 {
                         until = until.min(clock::now() + OTHERS);
                     }
-                    maps.push(map);
                 }
                 Err(error) => failure = error,
             }
