@@ -214,7 +214,7 @@ impl Line {
                         up: true,
                     });
                     up = true;
-                    pause = FIRST_PAUSE;
+                    let since = clock::now();
                     if connected_before {
                         wakeups.reconnected();
                     }
@@ -236,6 +236,11 @@ impl Line {
                         present.closed();
                     }
                     self.drop_closed(&present);
+                    if clock::now().since(since) < LAST_PAUSE {
+                        self.rest(&mut pause).await;
+                    } else {
+                        pause = FIRST_PAUSE;
+                    }
                 }
                 Err(failure) => {
                     if std::mem::replace(&mut up, false) {
@@ -258,13 +263,18 @@ impl Line {
                         }
                     });
                     self.drop_closed(&present);
-                    clock::sleep(FIRST_PAUSE).await;
-                    // somebody who waits for it shortens the pause, but never below the first
-                    let _ = clock::within(pause - FIRST_PAUSE, self.wanted.notified()).await;
-                    pause = (pause * 2).min(LAST_PAUSE);
+                    self.rest(&mut pause).await;
                 }
             }
         }
+    }
+
+    /// Before the next try, after one that failed or a connection that didn't stand for long: each new one hurries all holds.
+    async fn rest(&self, pause: &mut Duration) {
+        clock::sleep(FIRST_PAUSE).await;
+        // somebody who waits for it shortens the pause, but never below the first
+        let _ = clock::within(*pause - FIRST_PAUSE, self.wanted.notified()).await;
+        *pause = (*pause * 2).min(LAST_PAUSE);
     }
 
     /// Tells what wasn't found before as well.
