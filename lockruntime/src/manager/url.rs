@@ -331,7 +331,8 @@ fn placed<'a>(
                     ));
                 }
             }
-            if master.is_empty() || master.contains(['/', '%']) {
+            // an @ or a comma is the rest of a password with a slash, which isn't to be shown
+            if master.is_empty() || master.contains(['/', '%', '@', ',']) {
                 return Err(ConfigError::new(
                     "the lock URL names no master; write redis+sentinel://host:26379,host:26379/mymaster",
                 ));
@@ -529,6 +530,13 @@ mod tests {
         assert_eq!(location.sentinel.password.as_deref(), Some("s"));
         assert_eq!(location.confirm_replicas, Some(1));
         assert!(wrong("redis+sentinel://a,b").contains("names no master"));
+        let cut = wrong("redis+sentinel://u:1/secret@a,b/mymaster");
+        assert!(!cut.contains("secret"), "{cut}");
+        let cut = wrong("redis+sentinel://a/secret@b:1");
+        assert!(
+            cut.contains("names no master") && !cut.contains("secret"),
+            "{cut}"
+        );
         assert!(wrong("redis+sentinel://a,b/m?db=x").contains("number"));
         assert!(wrong("redis://a?sentinel_password=s").contains("sentinel_password"));
     }
