@@ -465,7 +465,7 @@ pub enum BackendErrorKind {
     NoQuorum,
     /// Too few replicas have what was written.
     NotReplicated,
-    /// The server is loading its data, runs a long script, or has no master.
+    /// The server is loading its data, runs a long script, has no master or too few replicas, or can't save its data.
     NotReady,
     /// The server is a replica and refuses writes.
     ReadOnly,

@@ -28,6 +28,31 @@ async fn b62_talking_to_a_read_only_replica() {
     guard.release().await.unwrap();
 }
 
+/// A master that has too few replicas says so, and is no replica; callers wait for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn too_few_replicas_are_told_as_that() {
+    let server = RedisServer::start();
+    let (locks, raw) = (server.manager(), server.raw());
+    raw.run::<()>(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    let error = locks.lock(KEY).try_acquire().await.map(drop).unwrap_err();
+    let LockError::Backend { source, .. } = &error else {
+        panic!("{error:?}");
+    };
+    assert_eq!(source.kind(), BackendErrorKind::NotReady);
+    assert!(
+        error.to_string().contains("min-replicas-to-write"),
+        "{error}"
+    );
+    let asking = tokio::spawn({
+        let locks = locks.clone();
+        async move { locks.lock(KEY).acquire().await }
+    });
+    timing::pass(timing::moment()).await;
+    raw.run::<()>(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    let guard = timing::soon("it enters", asking).await.unwrap().unwrap();
+    guard.release().await.unwrap();
+}
+
 /// With sentinels the demoted server is left at once: the hold goes on under its token, and so do calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn b62_demoted_under_sentinels() {

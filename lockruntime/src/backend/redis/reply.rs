@@ -286,6 +286,12 @@ pub(super) fn failed(address: &str, error: RedisError) -> BackendError {
         | BackendErrorKind::NotReplicated => {
             format!("Redis at {address} gave no answer in time; it may be overloaded or cut off")
         }
+        BackendErrorKind::NotReady if refuses(&error, "NOREPLICAS") => format!(
+            "Redis at {address} has fewer replicas in step than its min-replicas-to-write asks for; wait for them, or lower it"
+        ),
+        BackendErrorKind::NotReady if refuses(&error, "MISCONF") => format!(
+            "Redis at {address} refuses writes since it can't save its data; see its log, there may be no room on its disk"
+        ),
         BackendErrorKind::NotReady => format!(
             "Redis at {address} is not ready ({}); it usually is soon",
             detail(&error)
@@ -400,14 +406,19 @@ fn kind_of(error: &RedisError) -> BackendErrorKind {
     let said = error.to_string();
     match error.code() {
         Some("NOAUTH" | "WRONGPASS" | "NOPERM") => BackendErrorKind::Permission,
-        Some("BUSY" | "LOADING" | "MASTERDOWN") => BackendErrorKind::NotReady,
-        Some("READONLY" | "NOREPLICAS" | "MISCONF") => BackendErrorKind::ReadOnly,
+        Some("BUSY" | "LOADING" | "MASTERDOWN" | "NOREPLICAS" | "MISCONF") => {
+            BackendErrorKind::NotReady
+        }
+        Some("READONLY") => BackendErrorKind::ReadOnly,
         Some("OOM") => BackendErrorKind::OutOfMemory,
         Some("WRONGTYPE" | "FOREIGN") => BackendErrorKind::Foreign,
         // inside of scripts the code stands in the text, at some place that depends on the server's version
         _ if said.contains("FOREIGN ") || said.contains("WRONGTYPE ") => BackendErrorKind::Foreign,
         _ if said.contains("OOM ") => BackendErrorKind::OutOfMemory,
         _ if said.contains("READONLY ") => BackendErrorKind::ReadOnly,
+        _ if said.contains("NOREPLICAS ") || said.contains("MISCONF ") => {
+            BackendErrorKind::NotReady
+        }
         _ if names_a_right(&said) => BackendErrorKind::Permission,
         // the server refuses our certificate, or wants one, after the handshake
         _ if error.is_io_error() && said.contains("received fatal alert") => BackendErrorKind::Tls,
@@ -420,6 +431,11 @@ fn kind_of(error: &RedisError) -> BackendErrorKind {
         }
         _ => BackendErrorKind::Protocol,
     }
+}
+
+/// Whether the server refuses writes with this word, be it inside of a script.
+fn refuses(error: &RedisError, word: &str) -> bool {
+    error.code() == Some(word) || error.to_string().contains(&format!("{word} "))
 }
 
 fn detail(error: &RedisError) -> String {
