@@ -1,8 +1,10 @@
 //! Hears of hand-overs in a cluster: what is published on any server reaches the subscribers of all.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::future;
 use redis::Msg;
 
 use super::{Cluster, apart, lock};
@@ -55,7 +57,10 @@ impl Ear {
                     wakeups.reconnected();
                 }
                 let each = |message: &Msg| hearing::heard(wakeups, message.get_payload_bytes());
-                hearing::hear(connection, checked, each).await;
+                let hearing = pin!(hearing::hear(connection, checked, each));
+                // one that was taken out may live on alone, and hear of nothing
+                let gone = pin!(slots.wait_for(|slots| !slots.masters().contains(server)));
+                future::select(hearing, gone).await;
                 cluster.doubt();
             }
             clock::sleep(PAUSE).await;
