@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::{self, BoxFuture, Either, FutureExt};
@@ -36,6 +37,8 @@ pub(in crate::backend::redis) struct Line {
     /// A record's key that no lock has, for the look at the rights; else the one with no name.
     probe: Option<Probe>,
     state: watch::Sender<State>,
+    /// Told as out of reach.
+    out: AtomicBool,
     /// A call found no connection: try again now.
     wanted: Notify,
 }
@@ -117,6 +120,7 @@ impl Line {
                 tries: 0,
                 failure: source.silent(),
             }),
+            out: AtomicBool::new(false),
             wanted: Notify::new(),
             hears: true,
             waits: false,
@@ -196,7 +200,6 @@ impl Line {
     async fn keep(&self, channel: &str, wakeups: &Wakeups) {
         let mut pause = FIRST_PAUSE;
         let mut connected_before = false;
-        let mut up = true;
         let mut present = Arc::new(Health::default());
         let mut told = Vec::new();
         loop {
@@ -209,11 +212,8 @@ impl Line {
                     let link = Arc::new(link);
                     self.state.send_replace(State::Up(Arc::clone(&link)));
                     let address = link.address().to_owned();
-                    telemetry::emit(&Event::Backend {
-                        address: &address,
-                        up: true,
-                    });
-                    up = true;
+                    self.out.store(false, Ordering::Relaxed);
+                    self.tell_up(true);
                     let since = clock::now();
                     if connected_before {
                         wakeups.reconnected();
@@ -243,11 +243,8 @@ impl Line {
                     }
                 }
                 Err(failure) => {
-                    if std::mem::replace(&mut up, false) {
-                        telemetry::emit(&Event::Backend {
-                            address: self.name(),
-                            up: false,
-                        });
+                    if !self.out.swap(true, Ordering::Relaxed) {
+                        self.tell_up(false);
                     }
                     if let Failure::Rights(missing) = &failure {
                         self.tell(&mut told, vec![look::missing(missing)]);
@@ -275,6 +272,22 @@ impl Line {
         // somebody who waits for it shortens the pause, but never below the first
         let _ = clock::within(*pause - FIRST_PAUSE, self.wanted.notified()).await;
         *pause = (*pause * 2).min(LAST_PAUSE);
+    }
+
+    /// Under one name, whatever server it leads to.
+    fn tell_up(&self, up: bool) {
+        telemetry::emit(&Event::Backend {
+            address: self.name(),
+            up,
+        });
+    }
+
+    /// Nobody needs its server any more: an outage is none, and would be told for ever.
+    #[cfg(feature = "cluster")]
+    pub(super) fn ended(&self) {
+        if self.out.swap(false, Ordering::Relaxed) {
+            self.tell_up(true);
+        }
     }
 
     /// Tells what wasn't found before as well.

@@ -300,6 +300,7 @@ async fn run_all(mut made: mpsc::UnboundedReceiver<Kept>, channel: &str, wakeups
                 async move {
                     let run = pin!(kept.line.run(channel, wakeups));
                     future::select(run, pin!(kept.ends.notified())).await;
+                    kept.line.ended();
                 }
                 .boxed(),
             ),
