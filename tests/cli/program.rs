@@ -1,6 +1,7 @@
 //! The program itself, with its terminal's signals and its environment.
 
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 use tests::{Child, RedisServer};
@@ -29,6 +30,43 @@ fn watch_ends_cleanly_when_told_to() {
             lines.next().unwrap().unwrap(),
             "no lock is held or waited for"
         );
+    }
+    child.terminate();
+    assert_eq!(child.wait().code(), Some(0));
+}
+
+/// A site whose name resolves to this machine reads nothing through a visitor's browser.
+#[test]
+#[cfg(feature = "web")]
+fn the_page_answers_to_its_own_names_alone() {
+    let mut command = program();
+    command
+        .env("LOCK_URL", "memory://")
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .args(["--host", "ops.internal"]);
+    let mut child = Child::start(command).unwrap();
+    let mut said = BufReader::new(child.pipes().stdout.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    let address = line.strip_prefix("http://").unwrap();
+    let (address, _) = address.split_once('/').unwrap();
+    let (_, port) = address.split_once(':').unwrap();
+    for (host, status) in [
+        (address, 200),
+        (&*format!("localhost:{port}"), 200),
+        ("ops.internal", 200),
+        (&*format!("evil.example:{port}"), 421),
+        ("", 421),
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let answer = io::read_to_string(stream).unwrap();
+        let expected = format!("HTTP/1.1 {status}");
+        assert!(answer.starts_with(&expected), "{host}: {answer}");
     }
     child.terminate();
     assert_eq!(child.wait().code(), Some(0));

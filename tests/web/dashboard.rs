@@ -24,10 +24,15 @@ pub(crate) async fn serve(router: axum::Router) -> SocketAddr {
 
 /// Status and content of an answer.
 async fn ask(address: SocketAddr, head: &str, content: &str) -> (u16, String) {
+    ask_from("same-origin", address, head, content).await
+}
+
+/// As a browser asks for a page of this site.
+async fn ask_from(site: &str, address: SocketAddr, head: &str, content: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let length = content.len();
     let request = format!(
-        "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{content}"
+        "{head} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\nsec-fetch-site: {site}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{content}"
     );
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -129,6 +134,10 @@ async fn it_reads_only_unless_asked_otherwise() {
     let acts = serve(Dashboard::new(locks.clone()).allow_release().into_router()).await;
     assert_eq!(ask(reads, "POST /release", &right).await.0, 403);
     assert_eq!(ask(acts, "POST /release", &wrong).await.0, 409);
+    for elsewhere in ["cross-site", "same-site"] {
+        let (status, _) = ask_from(elsewhere, acts, "POST /release", &right).await;
+        assert_eq!(status, 403, "{elsewhere}");
+    }
     assert!(guard.is_held());
     assert!(locks.snapshot("boleto:42").await.unwrap().held.is_some());
     assert_eq!(ask(acts, "POST /release", &right).await.0, 200);

@@ -108,20 +108,31 @@ Example:
         count: u32,
     },
     /// A page in the browser that shows it all live (feature `dashboard`)
-    Serve {
-        /// Where to listen; only this machine by default
-        #[arg(long, default_value = "127.0.0.1:7437")]
-        listen: std::net::SocketAddr,
-        /// Let the page release locks, as `lockctl release` does. Whoever reaches the page may
-        #[arg(long)]
-        allow_release: bool,
-    },
+    Serve(Page),
     /// Completions for a shell: bash, zsh, fish, …
     #[command(after_help = "Example: lockctl completions bash > /etc/bash_completion.d/lockctl")]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
+}
+
+/// How the page is served.
+#[derive(Args, Debug)]
+#[cfg_attr(
+    not(feature = "dashboard"),
+    expect(dead_code, reason = "told, and not read")
+)]
+pub(super) struct Page {
+    /// Where to listen; only this machine by default
+    #[arg(long, default_value = "127.0.0.1:7437")]
+    pub(super) listen: std::net::SocketAddr,
+    /// A name that the page is reached by, beside IP addresses and localhost; may be given several times
+    #[arg(long)]
+    pub(super) host: Vec<String>,
+    /// Let the page release locks, as `lockctl release` does. Whoever reaches the page may
+    #[arg(long)]
+    pub(super) allow_release: bool,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

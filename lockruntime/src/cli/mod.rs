@@ -3,6 +3,8 @@
 mod args;
 mod bench;
 mod doctor;
+#[cfg(feature = "dashboard")]
+mod hosts;
 mod locks;
 mod release;
 mod render;
@@ -147,10 +149,7 @@ fn act(line: Line, screen: &mut Screen<'_>) -> Outcome {
             Verb::Bench { count } => {
                 bench::bench([&locks, &manager(&line.place)?], count, screen).await
             }
-            Verb::Serve {
-                listen,
-                allow_release,
-            } => serve::serve(locks, listen, allow_release, screen).await,
+            Verb::Serve(page) => serve::serve(locks, page, screen).await,
             Verb::Completions { .. } => Ok(DONE),
         }
     })?;

@@ -12,7 +12,7 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use futures_util::stream::{self, Stream};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -33,7 +33,8 @@ const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 
 ///
 /// It shows keys as they are, and asks nobody who looks: put it behind whatever guards your other pages for operators. It reads only,
 /// unless [`allow_release`](Self::allow_release) says otherwise. However many pages are open, the storage is asked once a second,
-/// and not at all when none is.
+/// and not at all when none is. Let your server answer to its own names alone (`Host`): else a page from elsewhere, whose name resolves
+/// to your address, can read this one through a visitor's browser. `lockctl serve` does.
 ///
 /// ```
 /// # fn router(locks: lockruntime::LockManager) -> axum::Router {
@@ -166,14 +167,24 @@ struct Release {
     owner: String,
 }
 
+/// Whether a browser says that another site asks.
+fn is_from_elsewhere(headers: &HeaderMap) -> bool {
+    let site = headers.get("sec-fetch-site");
+    site.is_some_and(|site| site != "same-origin" && site != "none")
+}
+
 /// Takes a lock from its holder. JSON is what no page from elsewhere may send unasked.
 async fn release(
     State(shared): State<Arc<Shared>>,
+    headers: HeaderMap,
     Json(Release { key, owner }): Json<Release>,
 ) -> Response {
     if !shared.may_release {
         let says = "this page reads only; start it with leave to release";
         return (StatusCode::FORBIDDEN, says).into_response();
+    }
+    if is_from_elsewhere(&headers) {
+        return (StatusCode::FORBIDDEN, "only this page itself may release").into_response();
     }
     let Some(owner) = OwnerToken::parse(&owner) else {
         return (StatusCode::BAD_REQUEST, "not an owner token").into_response();
