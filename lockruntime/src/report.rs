@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 #[cfg(feature = "cli")]
 use crate::backend::Survey;
-use crate::backend::{Held, Holder, Listed, Pulse, Snapshot, Standing};
+use crate::backend::{Held, Holder, Inventory, Listed, Pulse, Snapshot, Standing};
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
@@ -59,9 +59,10 @@ fn listed(lock: &Listed) -> Value {
     })
 }
 
-/// A whole list.
-pub(crate) fn list(locks: &[Listed]) -> Value {
-    json!({ "locks": locks.iter().map(listed).collect::<Vec<_>>() })
+/// A list, and what is missing from it.
+pub(crate) fn list(inventory: &Inventory) -> Value {
+    let locks: Vec<_> = inventory.locks.iter().map(listed).collect();
+    json!({ "locks": locks, "gaps": inventory.gaps })
 }
 
 /// One lock and its queue.

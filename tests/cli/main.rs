@@ -9,6 +9,7 @@ mod inspecting;
 mod program;
 mod releasing;
 mod servers;
+mod topologies;
 
 use lockruntime::{LockGuard, LockManager};
 use tests::timing;

@@ -59,6 +59,24 @@ fn fits(pattern: &str, text: &str) -> bool {
     pattern.iter().skip(p).all(|c| *c == '*')
 }
 
+/// The locks of a storage, as far as its servers answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inventory {
+    /// In the order of their keys.
+    pub locks: Vec<Listed>,
+    /// Why it may not be all of them, a sentence for each server; empty when it is.
+    pub gaps: Vec<String>,
+}
+
+impl From<Vec<Listed>> for Inventory {
+    /// A whole one.
+    fn from(locks: Vec<Listed>) -> Self {
+        let gaps = Vec::new();
+        Self { locks, gaps }
+    }
+}
+
 /// One lock of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -147,6 +165,14 @@ impl Survey {
             address: address.to_owned(),
             points: Vec::new(),
         }
+    }
+
+    /// Of a server that gave no answer.
+    #[cfg(feature = "redis")]
+    pub(crate) fn silent(address: &str, says: impl Into<String>) -> Self {
+        let mut survey = Self::of(address);
+        survey.add("connection", State::Bad, says);
+        survey
     }
 
     #[cfg(feature = "redis")]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{
     Answer, Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Eviction, HandOver, Held,
-    Holder, Listed, Listing, RECORD_VERSION, Release, Released, Renew, Renewals, Renewed, Snapshot,
-    Standing, WaitingTicket, Wakeups, Withdraw, Withdrawn,
+    Holder, Inventory, Listed, Listing, RECORD_VERSION, Release, Released, Renew, Renewals,
+    Renewed, Snapshot, Standing, WaitingTicket, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock::{self, Moment};
 use crate::options::{Mode, Sharing};
@@ -430,7 +430,7 @@ impl Backend for MemoryBackend {
         Box::pin(ready(Ok(Withdrawn::new(released, u64::MAX))))
     }
 
-    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Inventory, BackendError>> {
         let now = clock::now();
         let store = self.store();
         let mut listed: Vec<_> = store
@@ -457,7 +457,7 @@ impl Backend for MemoryBackend {
             .collect();
         drop(store);
         listed.sort_by(|a, b| a.key.cmp(&b.key));
-        Box::pin(ready(Ok(listed)))
+        Box::pin(ready(Ok(listed.into())))
     }
 
     fn evict(&self, eviction: Eviction) -> BoxFuture<Result<Released, BackendError>> {

@@ -50,7 +50,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use capability::Capabilities;
-pub use listing::{Eviction, Listed, Listing, Point, Standing, State, Survey};
+pub use listing::{Eviction, Inventory, Listed, Listing, Point, Standing, State, Survey};
 pub use outcome::{Answer, Asked, Released, Renewed, Withdrawn};
 pub use request::{Ask, Release, Renew, Renewals, Withdraw};
 pub(crate) use snapshot::RECORD_VERSION;
@@ -101,8 +101,9 @@ pub trait Backend: fmt::Debug + Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
-    /// The locks that somebody holds or waits for, in the order of their keys. Reads only, in small steps: nobody waits for it.
-    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+    /// The locks that somebody holds or waits for, in the order of their keys. Reads only, in small steps: nobody waits for it. Of
+    /// several servers with their own keys those that give no answer leave a gap; an error means that there was no answer at all.
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Inventory, BackendError>> {
         drop(listing);
         Box::pin(std::future::ready(Err(unsupported("list of its locks"))))
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::render::{Cell, Tone, cell, function, process, table, toned};
-use super::{DONE, Outcome, Screen, told_to_end};
-use crate::backend::{Held, Listed, Pulse, RECORD_VERSION, Standing};
+use super::{DONE, NO_ANSWER, Outcome, Screen, told_to_end};
+use crate::backend::{Held, Inventory, Listed, Pulse, RECORD_VERSION, Standing};
 use crate::clock;
 use crate::manager::LockManager;
 use crate::report::{self, time};
@@ -27,7 +27,11 @@ const HEAD: [&str; 9] = [
 pub(super) async fn list(locks: &LockManager, pattern: &str, screen: &mut Screen<'_>) -> Outcome {
     let listed = locks.list(pattern).await?;
     write(&listed, screen)?;
-    Ok(DONE)
+    Ok(if listed.gaps.is_empty() {
+        DONE
+    } else {
+        NO_ANSWER
+    })
 }
 
 /// `lockctl watch`.
@@ -66,19 +70,26 @@ pub(super) async fn watch(
     }
 }
 
-fn write(listed: &[Listed], screen: &mut Screen<'_>) -> std::io::Result<()> {
+fn write(inventory: &Inventory, screen: &mut Screen<'_>) -> std::io::Result<()> {
     if screen.json {
-        return writeln!(screen.out, "{}", report::list(listed));
+        return writeln!(screen.out, "{}", report::list(inventory));
     }
-    if listed.is_empty() {
+    let Inventory { locks, gaps } = inventory;
+    for gap in gaps {
+        writeln!(screen.complaints, "lockctl: not all locks: {gap}")?;
+    }
+    if locks.is_empty() && !gaps.is_empty() {
+        return Ok(());
+    }
+    if locks.is_empty() {
         return writeln!(screen.out, "no lock is held or waited for");
     }
-    let rows: Vec<_> = listed.iter().map(row).collect();
+    let rows: Vec<_> = locks.iter().map(row).collect();
     table(screen.out, screen.colored, &HEAD, &rows)?;
-    let held = listed
+    let held = locks
         .iter()
         .filter(|lock| matches!(lock.standing, Standing::Held(_)));
-    let waiting: u64 = listed.iter().map(|lock| lock.waiting).sum();
+    let waiting: u64 = locks.iter().map(|lock| lock.waiting).sum();
     writeln!(screen.out, "{} held, {waiting} waiting", held.count())
 }
 

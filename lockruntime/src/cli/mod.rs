@@ -23,7 +23,7 @@ use args::{Line, Place, Verb};
 
 /// Done.
 pub const DONE: u8 = 0;
-/// The storage could not be asked.
+/// The storage, or a server of it, could not be asked.
 pub const NO_ANSWER: u8 = 1;
 /// The command line can't be used.
 pub const MISUSED: u8 = 2;

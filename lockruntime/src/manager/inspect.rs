@@ -4,7 +4,7 @@ use std::time::Duration;
 
 #[cfg(any(feature = "cli", feature = "dashboard"))]
 use crate::backend::Held;
-use crate::backend::{Eviction, Listed, Listing, Released, Snapshot, Survey};
+use crate::backend::{Eviction, Inventory, Listing, Released, Snapshot, Survey};
 use crate::error::{BackendError, LockError};
 use crate::key::LockKey;
 use crate::manager::LockManager;
@@ -32,11 +32,11 @@ impl LockManager {
 
     /// The locks of this manager's `app` and `environment` that somebody holds or waits for, in the order of their keys. `pattern`:
     /// which keys, with `*` for any text and `?` for one character. Reads only, and no server waits for it; it needs the right to
-    /// `SCAN`. Dropping the future drops the answer.
+    /// `SCAN`. Of a cluster, a master that gives no answer leaves a gap. Dropping the future drops the answer.
     ///
     /// ```
     /// # async fn list(locks: &lockruntime::LockManager) -> Result<(), Box<dyn std::error::Error>> {
-    /// for lock in locks.list("boleto:*").await? {
+    /// for lock in locks.list("boleto:*").await?.locks {
     ///     println!("{} is {:?}, {} wait", lock.key, lock.standing, lock.waiting);
     /// }
     /// # Ok(()) }
@@ -46,8 +46,8 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`BackendError`] when the storage could not be asked.
-    pub async fn list(&self, pattern: &str) -> Result<Vec<Listed>, BackendError> {
+    /// [`BackendError`] when no server could be asked.
+    pub async fn list(&self, pattern: &str) -> Result<Inventory, BackendError> {
         let listing = Listing::new(self.inner.naming.prefix(), pattern);
         self.watchdog()
             .call(move |backend| backend.list(listing))

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Bid, Hold, Shared, Tally, majority};
-use crate::backend::listing::{Point, State};
 use crate::backend::snapshot::nobody;
 use crate::backend::{BackendError, Eviction, Held, Listed, Listing, Released, Standing, Survey};
 use crate::clock;
@@ -56,14 +55,8 @@ impl Shared {
             Some(Ok(survey)) => survey,
             failed => {
                 let said = failed.and_then(Result::err).map(|error| error.to_string());
-                Survey {
-                    address: node.name().to_owned(),
-                    points: vec![Point {
-                        topic: "connection",
-                        state: State::Bad,
-                        says: said.unwrap_or_else(|| "no answer in time".to_owned()),
-                    }],
-                }
+                let says = said.unwrap_or_else(|| "no answer in time".to_owned());
+                Survey::silent(node.name(), says)
             }
         };
         nodes.map(survey).collect()

@@ -31,8 +31,8 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::backend::{
-    Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Eviction, Listed, Listing, Release,
-    Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups, Withdraw, Withdrawn,
+    Ask, Asked, Backend, BackendError, BoxFuture, Capabilities, Eviction, Inventory, Listing,
+    Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups, Withdraw, Withdrawn,
 };
 use crate::clock;
 use crate::error::ConfigError;
@@ -487,9 +487,9 @@ impl Backend for QuorumBackend {
         Box::pin(self.shared.background.idle())
     }
 
-    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Inventory, BackendError>> {
         let shared = Arc::clone(&self.shared);
-        Box::pin(async move { shared.list(&listing).await })
+        Box::pin(async move { Ok(shared.list(&listing).await?.into()) })
     }
 
     fn survey(&self, listing: Listing) -> BoxFuture<Result<Vec<Survey>, BackendError>> {

@@ -28,7 +28,7 @@ use redis::Value;
 
 use super::{
     Answer, Ask, Asked, Backend, BackendError, BackendErrorKind, BoxFuture, Capabilities, Eviction,
-    Listed, Listing, Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups,
+    Inventory, Listing, Release, Released, Renew, Renewals, Renewed, Snapshot, Survey, Wakeups,
     Withdraw, Withdrawn,
 };
 use crate::clock::{self, millis_up};
@@ -456,7 +456,7 @@ impl Backend for RedisBackend {
         Box::pin(async move { shared.ways.health().await })
     }
 
-    fn list(&self, listing: Listing) -> BoxFuture<Result<Vec<Listed>, BackendError>> {
+    fn list(&self, listing: Listing) -> BoxFuture<Result<Inventory, BackendError>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move { shared.list(&listing).await })
     }

@@ -382,7 +382,10 @@ impl Node for RedisNode {
 
     fn list(&self, listing: &Listing) -> Said<Vec<Listed>> {
         let (shared, listing) = (Arc::clone(&self.shared), listing.clone());
-        Box::pin(async move { shared.list(&listing).await })
+        Box::pin(async move {
+            // it is one server: all or nothing
+            Ok(shared.list(&listing).await?.locks)
+        })
     }
 
     fn survey(&self, listing: &Listing) -> Said<Survey> {

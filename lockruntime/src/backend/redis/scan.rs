@@ -53,12 +53,12 @@ pub(super) async fn names(link: &Link, listing: &Listing) -> Result<BTreeSet<Str
     }
 }
 
-/// The locks of one server that are held or waited for.
+/// The locks of one server that are held or waited for, and how many can't be looked at while their slots move.
 pub(super) async fn list(
     link: &Link,
     script: &Script,
     listing: &Listing,
-) -> Result<Vec<Listed>, Failed> {
+) -> Result<(Vec<Listed>, usize), Failed> {
     let names = names(link, listing).await?;
     let records: BTreeSet<String> = names
         .iter()
@@ -69,21 +69,28 @@ pub(super) async fn list(
     let looks = records
         .into_iter()
         .map(|record| look(link, script, listing, record));
-    let listed: Vec<_> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
-    Ok(listed.into_iter().flatten().collect())
+    let seen: Vec<_> = stream::iter(looks).buffered(AT_ONCE).try_collect().await?;
+    let all = seen.len();
+    let here: Vec<_> = seen.into_iter().flatten().collect();
+    let elsewhere = all - here.len();
+    Ok((here.into_iter().flatten().collect(), elsewhere))
 }
 
+/// One lock, perhaps gone meanwhile; nothing while it is on its way to another server.
 async fn look(
     link: &Link,
     script: &Script,
     listing: &Listing,
     record: String,
-) -> Result<Option<Listed>, Failed> {
+) -> Result<Option<Option<Listed>>, Failed> {
     let keys = keys::of(&record);
     let tickets = [TICKETS.to_string()];
-    let value = answer(link, script.call(link, false, &keys, &tickets)).await?;
+    let value = match answer(link, script.call(link, false, &keys, &tickets)).await {
+        Err(Failed::Refused(error)) if reply::is_elsewhere(&error) => return Ok(None),
+        answer => answer?,
+    };
     let key = listing.key_of(&record).unwrap_or(&record);
-    reply::listed(key, &value).ok_or(Failed::Odd)
+    reply::listed(key, &value).map(Some).ok_or(Failed::Odd)
 }
 
 /// How many keys of these locks never end, and one of them. None of ours is such.
@@ -103,7 +110,10 @@ pub(super) async fn endless(
 async fn is_endless(link: &Link, name: String) -> Result<Option<String>, Failed> {
     let mut command = redis::cmd("PTTL");
     command.arg(&name);
-    let value = answer(link, link.send(&command)).await?;
+    let value = match answer(link, link.send(&command)).await {
+        Err(Failed::Refused(error)) if reply::is_elsewhere(&error) => return Ok(None),
+        answer => answer?,
+    };
     Ok((value == Value::Int(-1)).then_some(name))
 }
 

@@ -128,7 +128,10 @@ impl Shared {
         }
         let told = match self.locks.list("*").await {
             Ok(listed) => {
-                seen.note(&listed);
+                // what isn't seen has not ended
+                if listed.gaps.is_empty() {
+                    seen.note(&listed.locks);
+                }
                 let stuck = self.locks.warn_after();
                 let mut told = report::list(&listed);
                 let more = json!({

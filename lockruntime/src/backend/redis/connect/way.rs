@@ -27,6 +27,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 #[cfg(any(feature = "cluster", feature = "sentinel"))]
 const LAST_PAUSE: Duration = Duration::from_millis(160);
 
+/// Where a server is, and the connection to it.
+pub(super) type Addressed = (Arc<str>, Result<Arc<Link>, BackendError>);
+
 /// The ways to one or several servers.
 #[derive(Debug)]
 pub(in crate::backend::redis) enum Ways {
@@ -69,13 +72,16 @@ impl Ways {
         }
     }
 
-    /// The connections to all servers that have keys.
+    /// The connections to all servers that have keys, with their addresses.
     pub(in crate::backend::redis) async fn links(
         &self,
         limit: Duration,
-    ) -> Result<Vec<Arc<Link>>, BackendError> {
+    ) -> Result<Vec<Addressed>, BackendError> {
         match self {
-            Self::One(line) => Ok(vec![line.link(limit).await?]),
+            Self::One(line) => {
+                let link = line.link(limit).await?;
+                Ok(vec![(link.address().into(), Ok(link))])
+            }
             #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.links(limit).await,
         }

@@ -21,6 +21,7 @@ use super::endpoint::Manner;
 use super::failure::Failure;
 use super::line::{Line, Source};
 use super::link::Link;
+use super::way::Addressed;
 use crate::backend::{BackendError, BackendErrorKind, Wakeups};
 use crate::clock;
 use crate::health::{Finding, Health};
@@ -241,12 +242,15 @@ impl Cluster {
         changed
     }
 
-    /// The connections to all masters.
-    pub(super) async fn links(&self, limit: Duration) -> Result<Vec<Arc<Link>>, BackendError> {
+    /// The connections to all masters, each for itself.
+    pub(super) async fn links(&self, limit: Duration) -> Result<Vec<Addressed>, BackendError> {
         self.find(limit).await?;
         let masters = self.slots.borrow().masters();
-        let links = masters.iter().map(|master| self.link_to(master, limit));
-        future::try_join_all(links).await
+        let links = masters.into_iter().map(|master| async move {
+            let link = self.link_to(&master, limit).await;
+            (master, link)
+        });
+        Ok(future::join_all(links).await)
     }
 
     /// Waits for the first map.
