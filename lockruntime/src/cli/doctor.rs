@@ -1,6 +1,6 @@
 //! `doctor`: whether the storage is fit for locks.
 
-use super::render::{cell, state, table};
+use super::render::{cell, clean, state, table};
 use super::{DONE, Outcome, Screen, UNWELL};
 use crate::backend::{State, Survey};
 use crate::manager::LockManager;
@@ -29,7 +29,7 @@ pub(super) async fn doctor(locks: &LockManager, screen: &mut Screen<'_>) -> Outc
 }
 
 fn write(survey: &Survey, screen: &mut Screen<'_>) -> std::io::Result<()> {
-    writeln!(screen.out, "{}", survey.address)?;
+    writeln!(screen.out, "{}", clean(&survey.address))?;
     let row = |point: &crate::backend::Point| {
         vec![
             cell("  "),

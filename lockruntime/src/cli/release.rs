@@ -1,5 +1,6 @@
 //! `release`: a lock is taken from the owner who is named, and from nobody else.
 
+use super::render::clean;
 use super::{DONE, MISUSED, NOT_SO, Outcome, Screen, Stop};
 use crate::backend::{Pulse, Released};
 use crate::manager::LockManager;
@@ -28,7 +29,8 @@ pub(super) async fn release(
     let Some(held) = held.filter(|_| done) else {
         writeln!(
             screen.complaints,
-            "lockctl: changed meanwhile: {key} is no longer this owner's; nothing was done"
+            "lockctl: changed meanwhile: {} is no longer this owner's; nothing was done",
+            clean(key)
         )?;
         return Ok(NOT_SO);
     };
@@ -38,7 +40,7 @@ pub(super) async fn release(
             "it is free, or the first in line enters at once"
         }
     };
-    writeln!(screen.out, "released {key}: {now}")?;
+    writeln!(screen.out, "released {}: {now}", clean(key))?;
     if let Pulse::Renewed = held.pulse() {
         let third = held.lease.unwrap_or(held.left) / 3;
         writeln!(

@@ -38,13 +38,17 @@ pub(super) fn cell(text: impl Into<String>) -> Cell {
 }
 
 pub(super) fn toned(text: impl Into<String>, tone: Tone) -> Cell {
-    let text = text.into();
-    // a record may hold anything: nothing of it may steer the terminal
-    let text = text
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let text = clean(&text.into());
     Cell { text, tone }
+}
+
+/// Text from elsewhere as it may be written: a record may hold anything, and nothing of it may steer the terminal.
+pub(super) fn clean(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.replace(steers, "\u{fffd}")
 }
 
 /// Writes rows in columns as wide as they need; the last one is open.
@@ -132,10 +136,10 @@ mod tests {
         let mut out = Vec::new();
         let rows = [
             vec![cell("a"), cell("b")],
-            vec![cell("é\x1b[2Jé"), toned("c", Tone::Bad)],
+            vec![cell("é\x1b[2Jé"), toned("c\u{202e}", Tone::Bad)],
         ];
         table(&mut out, false, &["KEY", "X"], &rows).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, "KEY     X\na       b\né\u{fffd}[2Jé  c\n");
+        assert_eq!(text, "KEY     X\na       b\né\u{fffd}[2Jé  c\u{fffd}\n");
     }
 }

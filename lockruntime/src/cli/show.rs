@@ -1,6 +1,6 @@
 //! `show`: one lock, its queue, and why the first in line isn't running.
 
-use super::render::{Tone, cell, function, painted, process, table, toned};
+use super::render::{Tone, cell, clean, function, painted, process, table, toned};
 use super::{DONE, NOT_SO, Outcome, Screen};
 use crate::backend::{Held, Pulse, RECORD_VERSION, WaitingTicket};
 use crate::error::{BackendErrorKind, LockError};
@@ -16,7 +16,12 @@ pub(super) async fn show(locks: &LockManager, key: &str, screen: &mut Screen<'_>
                 let value = serde_json::json!({ "key": key, "state": "broken", "what": source.to_string() });
                 writeln!(screen.out, "{value}")?;
             } else {
-                writeln!(screen.out, "{}  broken: {source}", cell_text(key))?;
+                writeln!(
+                    screen.out,
+                    "{}  broken: {}",
+                    clean(key),
+                    clean(&source.to_string())
+                )?;
             }
             return Ok(DONE);
         }
@@ -39,7 +44,7 @@ pub(super) async fn show(locks: &LockManager, key: &str, screen: &mut Screen<'_>
     writeln!(
         screen.out,
         "{}  {}",
-        cell_text(key),
+        clean(key),
         painted(word, tone, screen.colored)
     )?;
     for held in snapshot.held.iter().chain(&snapshot.beside) {
@@ -55,18 +60,11 @@ pub(super) async fn show(locks: &LockManager, key: &str, screen: &mut Screen<'_>
         writeln!(
             screen.out,
             "To free it now: lockctl release {} --owner {}",
-            cell_text(key),
+            clean(key),
             held.owner
         )?;
     }
     Ok(code)
-}
-
-/// A key as it may be written to a terminal.
-fn cell_text(key: &str) -> String {
-    key.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }
 
 fn write_held(held: &Held, screen: &mut Screen<'_>) -> std::io::Result<()> {
