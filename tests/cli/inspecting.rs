@@ -4,9 +4,10 @@ use std::io;
 
 use lockruntime::LockManager;
 use lockruntime::backend::Standing;
-use lockruntime::cli::{DONE, NOT_SO, Screen, run};
+use lockruntime::cli::{DONE, NO_ANSWER, NOT_SO, Screen, run};
 use tests::lockctl::lockctl;
 use tests::masters::Masters;
+use tests::server::Port;
 use tests::{RedisServer, timing, wire};
 
 use super::waiter;
@@ -181,12 +182,12 @@ fn a_queue_without_a_holder_is_shown_as_such() {
     }
 }
 
-/// Closed after so many writes, as a pager that was left.
-struct Pager(u32);
+/// Fails so after some writes, as a pager that was left or a disk that is full.
+struct Pager(u32, io::ErrorKind);
 
 impl io::Write for Pager {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::BrokenPipe)?;
+        self.0 = self.0.checked_sub(1).ok_or(self.1)?;
         Ok(bytes.len())
     }
 
@@ -200,18 +201,28 @@ fn watch_looks_again_and_ends_when_nobody_reads() {
     let server = RedisServer::start();
     let said = lockctl(&server.url(), &["watch", "--every", "50ms", "--times", "3"]);
     assert_eq!((said.code, said.out.lines().count()), (DONE, 3), "{said:?}");
-    let line = [
-        "lockctl",
-        "--url",
-        &server.url(),
-        "watch",
-        "--every",
-        "50ms",
-    ]
-    .map(Into::into);
-    let (mut out, mut complaints) = (Pager(3), Vec::new());
-    let code = run(line, Screen::new(&mut out, &mut complaints));
-    assert_eq!((code, complaints), (DONE, Vec::new()));
+    let url = server.url();
+    let ends = |kind| {
+        let line = ["lockctl", "--url", &url, "watch", "--every", "50ms"];
+        let (mut out, mut complaints) = (Pager(3, kind), Vec::new());
+        let code = run(line.map(Into::into), Screen::new(&mut out, &mut complaints));
+        (code, String::from_utf8(complaints).unwrap())
+    };
+    assert_eq!(ends(io::ErrorKind::BrokenPipe), (DONE, String::new()));
+    let (code, complaints) = ends(io::ErrorKind::StorageFull);
+    assert_eq!(code, NO_ANSWER, "{complaints}");
+    assert!(complaints.contains("can't write"), "{complaints}");
+}
+
+/// A storage that is out of reach at every look is no success, and JSON stays JSON.
+#[test]
+fn watch_fails_when_no_look_had_an_answer() {
+    let nobody = Port::claim();
+    let url = format!("redis://127.0.0.1:{}", nobody.number());
+    let said = lockctl(&url, &["watch", "--times", "1", "--json"]);
+    assert_eq!(said.code, NO_ANSWER, "{said:?}");
+    let error = said.json()["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("can't be reached"), "{error}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  the storage could not be asked; ls: not all of it, and what answered is listed
+  1  the storage could not be asked (ls: not all of it, and what answered is listed; watch: at no look), or nothing could be written
   2  the command line can't be used
   3  show: nobody has the lock and nobody waits; release: not this owner's any more, nothing was done
   4  doctor: something needs a look

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
+use serde_json::json;
 
-use super::render::{Cell, Tone, cell, function, process, table, toned};
+use super::render::{Cell, Tone, cell, clean, function, process, table, toned};
 use super::{DONE, NO_ANSWER, Outcome, Screen, told_to_end};
 use crate::backend::{Held, Inventory, Listed, Pulse, RECORD_VERSION, Standing};
 use crate::clock;
@@ -44,6 +45,8 @@ pub(super) async fn watch(
 ) -> Outcome {
     let mut end = Box::pin(told_to_end());
     let mut looks = 0;
+    // good as soon as one look had an answer
+    let mut code = NO_ANSWER;
     loop {
         let look = Box::pin(locks.list(pattern));
         let listed = match select(look, end.as_mut()).await {
@@ -55,14 +58,20 @@ pub(super) async fn watch(
             write!(screen.out, "\x1b[H\x1b[2J")?;
         }
         match listed {
-            Ok(listed) => write(&listed, screen)?,
+            Ok(listed) => {
+                write(&listed, screen)?;
+                code = DONE;
+            }
             // it may be back with the next look
-            Err(error) => writeln!(screen.out, "{error}")?,
+            Err(error) if screen.json => {
+                writeln!(screen.out, "{}", json!({ "error": error.to_string() }))?;
+            }
+            Err(error) => writeln!(screen.out, "{}", clean(&error.to_string()))?,
         }
         screen.out.flush()?;
         looks += 1;
         if times.is_some_and(|times| looks >= times) {
-            return Ok(DONE);
+            return Ok(code);
         }
         if let Either::Right(_) = select(Box::pin(clock::sleep(every)), end.as_mut()).await {
             return Ok(DONE);
@@ -76,7 +85,7 @@ fn write(inventory: &Inventory, screen: &mut Screen<'_>) -> std::io::Result<()> 
     }
     let Inventory { locks, gaps } = inventory;
     for gap in gaps {
-        writeln!(screen.complaints, "lockctl: not all locks: {gap}")?;
+        writeln!(screen.complaints, "lockctl: not all locks: {}", clean(gap))?;
     }
     if locks.is_empty() && !gaps.is_empty() {
         return Ok(());

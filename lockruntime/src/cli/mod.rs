@@ -71,8 +71,12 @@ enum Stop {
 }
 
 impl From<io::Error> for Stop {
-    fn from(_: io::Error) -> Self {
-        Self::Closed
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::Closed
+        } else {
+            Self::Failed(format!("can't write or start: {error}"), NO_ANSWER)
+        }
     }
 }
 
@@ -118,7 +122,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, mut screen: Screen<'_>) -> 
         Ok(code) => code,
         Err(Stop::Closed) => DONE,
         Err(Stop::Failed(says, code)) => {
-            drop(writeln!(screen.complaints, "lockctl: {says}"));
+            drop(writeln!(
+                screen.complaints,
+                "lockctl: {}",
+                render::clean(&says)
+            ));
             code
         }
     }
