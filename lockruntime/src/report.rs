@@ -25,8 +25,10 @@ fn holder(holder: Option<&Holder>) -> Value {
 }
 
 fn held(held: &Held) -> Value {
+    let one = !held.is_of_several();
     json!({
-        "owner": held.owner.to_string(),
+        "owner": one.then(|| held.owner.to_string()),
+        "sharing": (!held.sharing.is_alone()).then(|| held.sharing.to_string()),
         "fencingToken": held.token.get(),
         "since": held.since(),
         "ageMs": millis(held.age),
@@ -38,7 +40,7 @@ fn held(held: &Held) -> Value {
             Pulse::Unknown => Value::Null,
         },
         "recordVersion": held.version,
-        "holder": holder(held.holder.as_ref()),
+        "holder": holder(held.holder.as_ref().filter(|_| one)),
     })
 }
 

@@ -14,7 +14,6 @@ impl OwnerToken {
     }
 
     /// Nobody's: the owner in a record that stands for several holds.
-    #[cfg(feature = "redis")]
     pub(crate) const ALL: Self = Self(0);
 
     /// Reads the 32 hexadecimal digits that `Display` writes.

@@ -63,6 +63,20 @@ async fn one_of_several_holders_is_taken_out() {
         let owner = guard.owner_token().to_string();
         assert!(shown.out.contains(&owner), "{shown:?}");
     }
+    // the list shows them as one, who can't be released and has no pulse
+    let listed = lockctl(&url, &["ls"]);
+    assert!(
+        listed.out.contains("several, by access = \"read\""),
+        "{listed:?}"
+    );
+    assert!(!listed.out.contains(&"0".repeat(32)), "{listed:?}");
+    let listed = lockctl(&url, &["ls", "--json"]).json();
+    let held = &listed["locks"][0]["held"];
+    assert_eq!(held["sharing"], "access = \"read\"");
+    assert!(
+        held["owner"].is_null() && held["renewed"].is_null(),
+        "{held}"
+    );
     let release = |owner: &str| lockctl(&url, &["release", "report:7", "--owner", owner]);
     assert_eq!(release(&"0".repeat(32)).code, NOT_SO);
     let said = release(&second.owner_token().to_string());

@@ -93,10 +93,17 @@ impl Held {
         humantime::format_rfc3339_millis(since).to_string()
     }
 
+    /// Whether it stands for several holders, as lists show those who share a lock: its owner is nobody then, and its lease is
+    /// somebody's of them. [`LockManager::snapshot`](crate::LockManager::snapshot) shows each.
+    #[must_use]
+    pub fn is_of_several(&self) -> bool {
+        self.owner == OwnerToken::ALL
+    }
+
     /// How the holder's process is doing, as far as its renewals tell.
     #[must_use]
     pub fn pulse(&self) -> Pulse {
-        let Some(lease) = self.lease else {
+        let Some(lease) = self.lease.filter(|_| !self.is_of_several()) else {
             return Pulse::Unknown;
         };
         // one that was handed over has a short lease until its first renewal
@@ -124,7 +131,7 @@ pub enum Pulse {
         /// How long ago the last one was.
         unrenewed: Duration,
     },
-    /// Its record doesn't say how long its lease is.
+    /// Its record doesn't say how long its lease is, or is [of several](Held::is_of_several).
     Unknown,
 }
 

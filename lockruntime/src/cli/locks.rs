@@ -136,6 +136,11 @@ fn held_row(key: &str, held: &Held, waiting: Cell) -> Vec<Cell> {
     };
     let mut row = vec![cell(key), cell(time(held.age)), left, waiting];
     match &held.holder {
+        _ if held.is_of_several() => {
+            let says = format!("several, by {}; lockctl show names each", held.sharing);
+            row.push(cell(says));
+            return row;
+        }
         Some(holder) => row.extend([
             cell(&holder.host_name),
             cell(process(holder)),
