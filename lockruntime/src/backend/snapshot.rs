@@ -125,7 +125,7 @@ pub enum Pulse {
     /// It was granted or renewed when it should have been: the process is alive.
     Renewed,
     /// No renewal for more than half of the lease, where every third brings one: the process is dead, stopped or cut off, or its
-    /// lease isn't renewed by choice (`watchdog = false`).
+    /// lease isn't renewed by choice (`watchdog = false`, what is left of a `min_hold`).
     #[non_exhaustive]
     Overdue {
         /// How long ago the last one was.

@@ -84,8 +84,8 @@ pub(super) enum Verb {
     /// Take a lock from the owner that `show` names, and only from it; the next in line enters
     #[command(after_help = "\
 The owner is compared in the same step, so a lock that has changed hands meanwhile is never touched: exit code 3.
-A holder that lives is not asked. It is stopped at its next renewal, up to a third of its lease later; until then two
-bodies may run, and only a store that compares fencing tokens refuses the late one. Of a holder that is dead the lock
+A holder that lives is not asked. It is stopped at its next renewal, up to a third of its lease later, or, where its
+lease isn't renewed, when that ends; until then two bodies may run, and only a store that compares fencing tokens refuses the late one. Of a holder that is dead the lock
 ends by itself with its lease.
 
 Example:

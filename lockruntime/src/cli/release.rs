@@ -2,7 +2,7 @@
 
 use super::render::clean;
 use super::{DONE, MISUSED, NOT_SO, Outcome, Screen, Stop};
-use crate::backend::{Pulse, Released};
+use crate::backend::Released;
 use crate::manager::LockManager;
 use crate::report::time;
 use crate::token::OwnerToken;
@@ -41,15 +41,14 @@ pub(super) async fn release(
         }
     };
     writeln!(screen.out, "released {}: {now}", clean(key))?;
-    if let Pulse::Renewed = held.pulse() {
-        let third = held.lease.unwrap_or(held.left) / 3;
-        writeln!(
-            screen.out,
-            "its holder was alive: it is stopped at its next renewal, within {}; until then two may run, and a store that compares \
-             fencing tokens refuses what is older than {}",
-            time(third),
-            held.token.get().saturating_add(1)
-        )?;
-    }
+    let third = held.lease.unwrap_or(held.left) / 3;
+    writeln!(
+        screen.out,
+        "if its holder runs still: it is stopped at its next renewal, within {}, or, where its lease isn't renewed, when that ends, in {}; \
+         until then two may run, and a store that compares fencing tokens refuses what is older than {}",
+        time(third),
+        time(held.left),
+        held.token.get().saturating_add(1)
+    )?;
     Ok(DONE)
 }

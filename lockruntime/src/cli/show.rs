@@ -96,7 +96,7 @@ fn write_held(held: &Held, screen: &mut Screen<'_>) -> std::io::Result<()> {
             Pulse::Renewed => toned("alive: its lease is renewed in time", Tone::Good),
             Pulse::Overdue { unrenewed } => toned(
                 format!(
-                    "no renewal for {}: dead, stopped or cut off, or its lease is not renewed by choice; the lock ends by itself in {}",
+                    "no renewal for {}: dead, stopped or cut off, or its lease is not renewed by choice (watchdog = false, min_hold); the lock ends by itself in {}",
                     time(unrenewed),
                     time(held.left)
                 ),
