@@ -163,11 +163,13 @@ fn replicas(survey: &mut Survey, text: &str, count: &str) {
 
 /// What making the connection found: whatever is wholly missing was an error before.
 async fn rights(survey: &mut Survey, link: &Link) {
-    let findings = look::at(link)
-        .await
-        .map(|health| health.findings)
-        .unwrap_or_default();
-    let polls = findings
+    let Some(health) = look::at(link).await else {
+        let says = "could not be looked at: there was no answer to INFO";
+        survey.add("rights", State::Unknown, says);
+        return;
+    };
+    let polls = health
+        .findings
         .iter()
         .find(|found| matches!(found, Finding::Polls { .. }));
     match polls {
