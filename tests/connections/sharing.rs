@@ -6,8 +6,14 @@ use redis::Value;
 use tests::server::Raw;
 use tests::{RedisServer, tidy, timing, wire};
 
-const ASK: &str = include_str!("older/ask.lua");
-const RELEASE: &str = include_str!("older/release.lua");
+const ASK: &str = concat!(
+    include_str!("older/prelude.lua"),
+    include_str!("older/ask.lua")
+);
+const RELEASE: &str = concat!(
+    include_str!("older/prelude.lua"),
+    include_str!("older/release.lua")
+);
 
 /// One ticket of the older version.
 struct Older {
