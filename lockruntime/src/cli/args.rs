@@ -119,10 +119,6 @@ Example:
 
 /// How the page is served.
 #[derive(Args, Debug)]
-#[cfg_attr(
-    not(feature = "dashboard"),
-    expect(dead_code, reason = "told, and not read")
-)]
 pub(super) struct Page {
     /// Where to listen; only this machine by default
     #[arg(long, default_value = "127.0.0.1:7437")]
