@@ -214,7 +214,7 @@ impl Line {
                     let address = link.address().to_owned();
                     self.out.store(false, Ordering::Relaxed);
                     self.tell_up(true);
-                    let since = clock::now();
+                    pause = FIRST_PAUSE;
                     if connected_before {
                         wakeups.reconnected();
                     }
@@ -236,11 +236,6 @@ impl Line {
                         present.closed();
                     }
                     self.drop_closed(&present);
-                    if clock::now().since(since) < LAST_PAUSE {
-                        self.rest(&mut pause).await;
-                    } else {
-                        pause = FIRST_PAUSE;
-                    }
                 }
                 Err(failure) => {
                     if !self.out.swap(true, Ordering::Relaxed) {
@@ -260,18 +255,13 @@ impl Line {
                         }
                     });
                     self.drop_closed(&present);
-                    self.rest(&mut pause).await;
+                    clock::sleep(FIRST_PAUSE).await;
+                    // somebody who waits for it shortens the pause, but never below the first
+                    let _ = clock::within(pause - FIRST_PAUSE, self.wanted.notified()).await;
+                    pause = (pause * 2).min(LAST_PAUSE);
                 }
             }
         }
-    }
-
-    /// Before the next try, after one that failed or a connection that didn't stand for long: each new one hurries all holds.
-    async fn rest(&self, pause: &mut Duration) {
-        clock::sleep(FIRST_PAUSE).await;
-        // somebody who waits for it shortens the pause, but never below the first
-        let _ = clock::within(*pause - FIRST_PAUSE, self.wanted.notified()).await;
-        *pause = (*pause * 2).min(LAST_PAUSE);
     }
 
     /// Under one name, whatever server it leads to.

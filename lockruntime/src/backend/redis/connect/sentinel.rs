@@ -19,15 +19,12 @@ use super::line::CONNECT_TIMEOUT;
 use crate::backend::redis::reply;
 use crate::clock::{self, Moment};
 
-/// How long sentinels may take to answer, and the others once most have: one that takes its time to connect is heard as well.
+/// How long sentinels may take to answer, and the others once one has.
 const LOOK: Duration = Duration::from_millis(500);
 const OTHERS: Duration = Duration::from_millis(50);
 /// How often what they announce is checked against what they say, and whether they live.
 const CHECK: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
-/// So many checks in a row find most sentinels against what is known, before they are believed though their count of failovers
-/// is behind: after one they need some seconds to tell each other.
-const AGREED: u32 = 3;
 /// How long a replica that was chosen is waited for: from then on what is written to its master is lost.
 const PROMOTION: Duration = Duration::from_secs(2);
 
@@ -50,8 +47,6 @@ struct Told {
     master: Option<Address>,
     /// What is older than this is known to be over.
     epoch: u64,
-    /// How many checks in a row found most sentinels against it.
-    against: u32,
 }
 
 type Address = (String, u16);
@@ -69,48 +64,6 @@ impl Told {
         let now = self.next().or(self.master.as_ref());
         now.is_some_and(|(host, port)| format!("{host}:{port}") != address)
     }
-
-    fn remembered(&self) -> Option<Named> {
-        Some(Named {
-            address: self.master.clone()?,
-            epoch: self.epoch,
-        })
-    }
-
-    fn believe(&mut self, named: Named) {
-        self.master = Some(named.address);
-        self.epoch = named.epoch;
-        self.against = 0;
-    }
-
-    /// Takes what some of so many sentinels say; whether another server is the master by it.
-    fn learn(&mut self, named: Vec<Named>, sentinels: usize) -> bool {
-        let before = self.master.clone();
-        let Some(newest) = named.iter().max_by_key(|named| named.epoch).cloned() else {
-            return false;
-        };
-        if newest.epoch > self.epoch {
-            self.believe(newest);
-        } else if let Some(most) = most(named, sentinels)
-            && self.master.as_ref() != Some(&most.address)
-        {
-            // deployed anew, sentinels count from 0
-            self.against += 1;
-            if self.against >= AGREED {
-                self.believe(most);
-            }
-        } else {
-            self.against = 0;
-        }
-        self.master != before
-    }
-}
-
-/// The newest word for the server that most of all sentinels name.
-fn most(named: Vec<Named>, sentinels: usize) -> Option<Named> {
-    let of = |address: &Address| named.iter().filter(|one| one.address == *address).count();
-    let by_most = named.iter().filter(|one| of(&one.address) > sentinels / 2);
-    by_most.max_by_key(|one| one.epoch).cloned()
 }
 
 /// What one sentinel says.
@@ -163,18 +116,14 @@ impl Sentinels {
         known: &Told,
         connect: &(impl Fn(Endpoint) -> BoxFuture<'a, Result<T, Failure>> + Sync),
     ) -> Result<T, Failure> {
-        let mut candidates = match known.next() {
+        let addresses = match known.next() {
             // its master takes writes until it is told, and they are lost
-            Some(next) => vec![Named {
-                address: next.clone(),
-                epoch: known.epoch + 1,
-            }],
+            Some(next) => vec![next.clone()],
             None => self.candidates(known).await?,
         };
         let mut failure = Failure::Replica;
         let mut tries = FuturesUnordered::new();
-        for (rank, named) in candidates.iter().enumerate() {
-            let (host, port) = &named.address;
+        for (rank, (host, port)) in addresses.iter().enumerate() {
             let endpoint = self.manner.endpoint(host, *port)?;
             let connecting = connect(endpoint);
             tries.push(async move { (rank, connecting.await) });
@@ -197,43 +146,25 @@ impl Sentinels {
                 None => break,
             }
         }
-        let (rank, connected) = best.ok_or(failure)?;
-        self.accept(known, candidates.swap_remove(rank));
-        Ok(connected)
-    }
-
-    /// A server said that it is the master: what is known agrees, or the connection would be left at once. Unless more was heard
-    /// meanwhile.
-    fn accept(&self, known: &Told, named: Named) {
-        self.told.send_if_modified(|told| {
-            let heard = (&told.chosen, &told.master, told.epoch);
-            if heard == (&known.chosen, &known.master, known.epoch)
-                && told.master.as_ref() != Some(&named.address)
-            {
-                told.believe(named);
-            }
-            // nobody has to look
-            false
-        });
+        best.map(|(_, connected)| connected).ok_or(failure)
     }
 
     /// Who may be the master, the likeliest first.
-    async fn candidates(&self, known: &Told) -> Result<Vec<Named>, Failure> {
-        let mut candidates: Vec<_> = known.remembered().into_iter().collect();
+    async fn candidates(&self, known: &Told) -> Result<Vec<Address>, Failure> {
+        let mut addresses: Vec<_> = known.master.iter().cloned().collect();
         match self.ask_all().await {
-            Ok(named) => candidates.extend(named),
-            Err(_) if !candidates.is_empty() => {}
+            Ok(mut named) => {
+                named.sort_by_key(|named| std::cmp::Reverse(named.epoch));
+                for Named { address, .. } in named {
+                    if !addresses.contains(&address) {
+                        addresses.push(address);
+                    }
+                }
+            }
+            Err(_) if !addresses.is_empty() => {}
             Err(none) => return Err(none),
         }
-        // of those that count alike the remembered one
-        candidates.sort_by_key(|named| std::cmp::Reverse(named.epoch));
-        let mut seen = Vec::new();
-        candidates.retain(|named| {
-            let new = !seen.contains(&named.address);
-            seen.push(named.address.clone());
-            new
-        });
-        Ok(candidates)
+        Ok(addresses)
     }
 
     /// What the sentinels say, all asked at the same time.
@@ -242,12 +173,11 @@ impl Sentinels {
             self.sentinels.iter().map(|one| self.ask(one)).collect();
         let mut until = clock::now() + LOOK;
         let mut named = Vec::new();
-        let (mut answered, mut failure) = (0, None);
+        let (mut answered, mut failure) = (false, None);
         while let Some(Some(said)) = clock::within(until.since(clock::now()), asked.next()).await {
             match said {
                 Ok(said) => {
-                    answered += 1;
-                    if answered == self.sentinels.len() / 2 + 1 {
+                    if !std::mem::replace(&mut answered, true) {
                         until = until.min(clock::now() + OTHERS);
                     }
                     named.extend(said);
@@ -257,7 +187,7 @@ impl Sentinels {
         }
         if named.is_empty() {
             return Err(match failure {
-                _ if answered > 0 => Failure::UnknownMaster,
+                _ if answered => Failure::UnknownMaster,
                 Some(Failure::Redis(error)) => Failure::NoSentinel(Some(error)),
                 Some(failure) => failure,
                 None => Failure::NoSentinel(None),
@@ -336,8 +266,8 @@ impl Sentinels {
                         // every sentinel says it; what the others still believe is older
                         let new = told.master.as_ref() != Some(&address);
                         if new {
-                            let epoch = told.epoch + 1;
-                            told.believe(Named { address, epoch });
+                            told.epoch += 1;
+                            told.master = Some(address);
                         }
                         told.chosen = None;
                         new
@@ -361,8 +291,18 @@ impl Sentinels {
             let Ok(named) = self.ask_all().await else {
                 continue;
             };
-            self.told
-                .send_if_modified(|told| told.learn(named, self.sentinels.len()));
+            let Some(newest) = named.into_iter().max_by_key(|named| named.epoch) else {
+                continue;
+            };
+            self.told.send_if_modified(|told| {
+                if newest.epoch <= told.epoch {
+                    return false;
+                }
+                told.epoch = newest.epoch;
+                let new = told.master.as_ref() != Some(&newest.address);
+                told.master = Some(newest.address);
+                new
+            });
         }
     }
 }
@@ -394,53 +334,5 @@ fn field(fields: &Value, name: &str) -> Option<u64> {
 impl fmt::Debug for Sentinels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Sentinels").field(&self.name).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn named(host: &str, epoch: u64) -> Named {
-        Named {
-            address: (host.to_owned(), 6379),
-            epoch,
-        }
-    }
-
-    fn knowing(host: &str, epoch: u64) -> Told {
-        let mut told = Told::default();
-        told.believe(named(host, epoch));
-        told
-    }
-
-    #[test]
-    fn sentinels_that_count_anew_are_believed_after_some_checks() {
-        let mut told = knowing("old", 5);
-        let said = || vec![named("new", 0), named("new", 0), named("old", 5)];
-        assert!(!told.learn(said(), 3));
-        assert!(!told.learn(said(), 3));
-        assert!(told.learn(said(), 3));
-        assert!(told.is_over("old:6379"));
-        assert!(!told.is_over("new:6379"));
-    }
-
-    #[test]
-    fn sentinels_that_have_not_heard_of_a_failover_are_not() {
-        let mut told = knowing("new", 6);
-        let late = || vec![named("old", 5), named("old", 5), named("new", 6)];
-        let few = || vec![named("old", 5)];
-        assert!(!told.learn(late(), 3));
-        assert!(!told.learn(late(), 3));
-        // they heard of it
-        assert!(!told.learn(vec![named("new", 6), named("new", 6)], 3));
-        assert!(!told.learn(late(), 3));
-        for _ in 0..9 {
-            assert!(!told.learn(few(), 3));
-        }
-        assert!(
-            told.learn(vec![named("third", 7)], 3),
-            "a later one at once"
-        );
     }
 }
